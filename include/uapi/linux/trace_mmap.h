@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * Reading a tracefs ring buffer in place.
+ *
+ * The file per_cpu/cpuN/trace_pipe_raw of tracefs can be mapped, shared and
+ * read-only. The mapping begins with the meta area, described by struct
+ * trace_buffer_meta, and goes on with the sub-buffers of that CPU:
+ *
+ *	offset 0					meta area
+ *	meta_page_size					sub-buffer 0
+ *	meta_page_size + subbuf_size			sub-buffer 1
+ *	...
+ *	meta_page_size + (nr_subbufs - 1) * subbuf_size	the last sub-buffer
+ *
+ * Map the first meta_page_size bytes (one page is enough to begin with) to
+ * learn the sizes, then map the whole. The numbers of the sub-buffers, their
+ * ids, hold for as long as anybody maps this CPU's buffer.
+ *
+ * One sub-buffer at a time belongs to the reader: reader.id. The writer has
+ * left it, or is still adding events to its end. Each
+ * TRACE_MMAP_IOCTL_GET_READER hands more of it to the caller, or moves on to
+ * the next. The loop of a consumer is:
+ *
+ *	id = meta->reader.id, read = meta->reader.read;
+ *	ioctl(fd, TRACE_MMAP_IOCTL_GET_READER);
+ *	if (meta->reader.id != id)
+ *		read = 0;
+ *	parse the bytes [read, meta->reader.read) of sub-buffer reader.id
+ *
+ * where byte 0 is the first one after the sub-buffer's header, whose layout
+ * events/header_page tells.
+ *
+ * The kernel brings the meta area up to date at each of those calls, and when
+ * the buffer is read or reset by other means; between them it stands still.
+ */
+#ifndef _TRACE_MMAP_H_
+#define _TRACE_MMAP_H_
+
+#include <linux/types.h>
+
+/**
+ * struct trace_buffer_meta - What the meta area of a mapped buffer tells.
+ * @meta_page_size:	Bytes from the start of the mapping to sub-buffer 0.
+ * @meta_struct_len:	Bytes of this structure. It may grow: a program reads
+ *			a field added later only where this says that it is
+ *			there.
+ * @subbuf_size:	Bytes of one sub-buffer, its header included.
+ * @nr_subbufs:		Sub-buffers in the mapping, the reader's included.
+ * @reader.lost_events:	Events that were overwritten unread between the
+ *			previous reader sub-buffer and this one. Holds until
+ *			@reader.id changes.
+ * @reader.id:		The reader sub-buffer, 0 to @nr_subbufs - 1.
+ * @reader.read:	Bytes of the reader sub-buffer that were consumed, its
+ *			header not counted.
+ * @flags:		No flag is defined: 0.
+ * @entries:		Events committed since the last reset, whatever became
+ *			of them. Unread are @entries - @overrun - @read.
+ * @overrun:		Of these, the events that were overwritten unread.
+ * @read:		Of these, the events that were consumed.
+ * @pages_lost:		Sub-buffers that were overwritten unread.
+ * @pages_touched:	Sub-buffers that the writer has entered.
+ *
+ * The headers of some releases call the last two fields Reserved1 and
+ * Reserved2.
+ */
+struct trace_buffer_meta {
+	__u32		meta_page_size;
+	__u32		meta_struct_len;
+
+	__u32		subbuf_size;
+	__u32		nr_subbufs;
+
+	struct {
+		__u64	lost_events;
+		__u32	id;
+		__u32	read;
+	} reader;
+
+	__u64	flags;
+
+	__u64	entries;
+	__u64	overrun;
+	__u64	read;
+
+	__u64	pages_lost;
+	__u64	pages_touched;
+};
+
+/**
+ * TRACE_MMAP_IOCTL_GET_READER - Consume what is new in a mapped buffer.
+ *
+ * If the reader sub-buffer holds unread bytes, they count as consumed from now
+ * on: reader.id stays, reader.read moves to their end. If it holds none, the
+ * next sub-buffer that has data becomes the reader, and its bytes count as
+ * consumed. With nothing new, reader stays as it is. The bytes handed out stay
+ * in place until a later call moves reader.id.
+ *
+ * On a descriptor without O_NONBLOCK the call first waits until the buffer is
+ * filled to buffer_percent, or holds any event where that is 0.
+ *
+ * It takes no argument. The result is 0, or -1 with errno set to:
+ *
+ *	ENODEV	this CPU's buffer is not mapped
+ *	EINTR	a signal ended the wait
+ */
+#define TRACE_MMAP_IOCTL_GET_READER		_IO('R', 0x20)
+
+#endif /* _TRACE_MMAP_H_ */
