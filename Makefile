@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The verbs. Each is a script in tools/harness; "make" says what there is.
+
+harness := tools/harness
+
+# The command goes to the guest's shell as it was typed, "$" and all.
+export CMD_AS_TYPED := $(value CMD)
+
+help:		## what can be done (this)
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 20
+	@echo
+	@echo 'Variables: FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
+	@echo '           KERNEL_SRC=dir (your own 6.1.y tree)  CACHE=dir (default ~/.cache/trace-ring-map)'
+
+demo: packages	## boot the kernel and stream its events through mmap
+	@$(harness)/demo.sh
+
+test: packages-test	## everything that is tested, with a summary
+	@$(harness)/test.sh
+
+check: packages-test	## the files: series, checkpatch, sparse, documents, ...
+	@$(harness)/test.sh check
+
+test-all: packages-test	## make test, and every patch and flavour built and booted
+	@$(harness)/test.sh all
+
+guest: packages	## run CMD='...' in the guest, with the files of WITH=dir in /host
+	@test -n "$$CMD_AS_TYPED" || { echo "make guest CMD='...' [WITH=dir]" >&2; exit 2; }
+	@$(harness)/guest.sh "$$CMD_AS_TYPED"
+
+shell: packages	## a root shell in the guest
+	@$(harness)/guest.sh
+
+kernel-image: packages	## build the kernel if needed, print the path of its bzImage
+	@image=$$($(harness)/kernel.sh) && echo "$$image/bzImage"
+
+series: packages-test	## write the patches as mails, with a cover letter, to build/series-6.1
+	@$(harness)/mail.sh
+
+import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
+	@$(harness)/import.sh "$(TREE)" $(BRANCH)
+
+ftrace-baseline: packages-test	## make the kept list of the stock kernel's ftrace results anew
+	@$(harness)/suites/ftrace.sh baseline
+
+packages:	## install what is missing of the Debian packages needed
+	@$(harness)/packages.sh
+
+packages-test:
+	@$(harness)/packages.sh test
+
+clean:		## remove build/ and everything in the cache but the compiler's
+	@$(harness)/clean.sh
+
+.PHONY: help demo test check test-all guest shell kernel-image series import \
+	ftrace-baseline packages packages-test clean

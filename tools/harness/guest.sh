@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# guest.sh COMMAND: boot the kernel of FLAVOUR= and run a shell command in it.
+# guest.sh: a shell instead.
+#
+# The command's output comes to standard output and its exit status is
+# returned. What befalls the guest itself has a status of its own:
+#
+#   120	the kernel complained (a splat), though the command succeeded
+#   121	the kernel panicked
+#   122	no verdict within the time limit
+#   123	the guest ended without a verdict
+#   124	the guest never said anything
+#   125	qemu did not start
+#
+# Options are variables: SMP= MEM= ACCEL=auto|kvm|tcg FLAVOUR= WITH=dir (its
+# files are in /host), BINS='/bin/a ...' (programs of this machine, with their
+# libraries), LIMIT=seconds, APPEND='kernel parameters', THREAD=single (one
+# emulation thread: safe for kernels that patch their own code under TCG).
+
+. "$(dirname "$0")/lib.sh"
+
+flavour=${FLAVOUR:-default}
+mem_default=1G
+[ "$flavour" = default ] || mem_default=2G
+
+# The initial file system: busybox, /init, the kernel's modules, /host, /cmd.
+make_initrd()
+{
+	local root=$work/root bin
+
+	mkdir -p "$root/bin" "$root/host"
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	cp "$harness/init" "$root/init"
+	printf '%s\n' "$1" >"$root/cmd"
+	[ ! -d "$image/lib" ] || cp -a "$image/lib" "$root/"
+	[ -z "${WITH:-}" ] || cp -a "$WITH/." "$root/host/"
+	for bin in ${BINS:-}; do
+		ldd "$bin" 2>/dev/null | grep -o '/[^ ]*' | cat - <(echo "$bin") |
+			xargs -I{} cp -L --parents {} "$root/"
+	done
+	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$work/initrd"
+}
+
+# boot ACCEL LIMIT: run qemu; standard output is the command's.
+boot()
+{
+	local cpu=max,la57=off accel=$1 append="console=ttyS0 panic=-1 ${APPEND:-}"
+	local port='virtserialport,chardev=out,name=out'
+
+	case $accel in
+	kvm)	cpu=host ;;
+	tcg)	accel=tcg,thread=${THREAD:-multi}
+		append+=" tsc=reliable" ;;
+	esac
+	if [ -n "${shell:-}" ]; then
+		port='virtconsole,chardev=out'
+		append+=" harness.shell"
+	fi
+	: >"$console"
+	rm -f "$work/verdict"
+	timeout --foreground -k 5 "$2" qemu-system-x86_64 \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-machine pc -accel "$accel" -cpu "$cpu" -smp "${SMP:-2}" -m "${MEM:-$mem_default}" \
+		-kernel "$image/bzImage" -initrd "$work/initrd" -append "$append" \
+		-serial "file:$console" -device virtio-serial-pci \
+		-chardev stdio,id=out,signal=off -device "$port" \
+		-chardev "file,id=verdict,path=$work/verdict" \
+		-device virtserialport,chardev=verdict,name=verdict 2>"$work/qemu.err"
+}
+
+# A /dev/kvm may be there and yet hang every guest. Find out once.
+probe_kvm()
+{
+	local known
+	known=$cache/accel-$( (uname -rm; cat /proc/sys/kernel/random/boot_id) | hash_of)
+
+	if [ ! -e "$known" ]; then
+		echo tcg >"$known.new"
+		if [ -w /dev/kvm ]; then
+			say "-- trying KVM for 10 s"
+			make_initrd true
+			boot kvm 10 >/dev/null </dev/null || :
+			[ ! -s "$work/verdict" ] || echo kvm >"$known.new"
+		fi
+		mv "$known.new" "$known"
+		[ "$(cat "$known")" = kvm ] ||
+			say "-- KVM does not run a guest here: emulating (TCG), several times slower; remembered"
+	fi
+	cat "$known"
+}
+
+ended()
+{
+	local status=$1
+	shift
+	tail -n 15 "$console" | sed 's/^/   | /' >&2
+	say "guest: $*; the whole console: $console"
+	return "$status"
+}
+
+# judge QEMU-STATUS LIMIT: what became of the guest, in a line and a status.
+judge()
+{
+	local verdict splats
+	verdict=$(sed -n 's/^exit \([0-9]*\)$/\1/p' "$work/verdict" 2>/dev/null || :)
+
+	if [ -z "$verdict" ]; then
+		if grep -q 'Kernel panic' "$console"; then
+			ended 121 "the kernel PANICKED"
+		elif [ "$1" -ne 0 ] && [ "$1" -ne 124 ]; then
+			sed 's/^/   | /' "$work/qemu.err" >&2
+			ended 125 "QEMU FAILED with status $1"
+		elif [ ! -s "$console" ]; then
+			ended 124 "SAID NOTHING, not a line on the console in $2 s"
+		elif [ "$1" -eq 124 ]; then
+			ended 122 "HUNG, no verdict within $2 s (LIMIT=)"
+		else
+			ended 123 "DIED, it ended without a verdict"
+		fi
+		return
+	fi
+	if ! splats=$("$harness/splats.sh" "$console"); then
+		printf '%s\n' "$splats" | sed 's/^/   | /' >&2
+		say "guest: the kernel COMPLAINED; the whole console: $console"
+		[ "$verdict" -ne 0 ] || verdict=120
+	fi
+	return "$verdict"
+}
+
+scratch
+image=${IMAGE:-$("$harness/kernel.sh")}
+# shellcheck disable=SC2012 # the names are ours
+ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f
+console=$logs/console-$flavour-$$.log
+limit=${LIMIT:-600}
+accel=${ACCEL:-auto}
+case $accel in
+kvm|tcg) ;;
+auto)	accel=$(probe_kvm) ;;
+*)	die "ACCEL=$accel: not one of auto, kvm, tcg" ;;
+esac
+[ -z "${WITH:-}" ] || [ -d "$WITH" ] || die "WITH=$WITH: no such folder"
+
+make_initrd "${1:-}"
+say "-- guest: $flavour kernel, ${SMP:-2} CPUs, ${MEM:-$mem_default}, $accel (console: $console)"
+status=0
+if [ $# -eq 0 ]; then
+	shell=yes limit=0
+	boot "$accel" 0 || status=$?
+else
+	boot "$accel" "$limit" </dev/null || status=$?
+fi
+judge "$status" "$limit" || exit $?

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# import.sh TREE [BRANCH [BASE]]: the commits BASE..BRANCH (base..HEAD) of a
+# git tree of the kernel become patches/6.1 and the new files of the series.
+
+. "$(dirname "$0")/lib.sh"
+. "$harness/series.sh"
+
+tree=${1:?import.sh TREE [BRANCH [BASE]]}
+branch=${2:-HEAD}
+first=${3:-base}
+
+in_tree() { git -C "$tree" "$@"; }
+
+# A message without what "make series" adds again.
+message()
+{
+	in_tree log -1 --format=%B "$1" |
+		sed -e '/^\(Signed-off-by\|New-file\):/d' | git stripspace
+}
+
+import_commit()
+{
+	local commit=$1 file=$2 edited added
+
+	in_tree diff-tree -r --no-renames --diff-filter=am --name-status "$commit^" "$commit" >"$work/odd"
+	[ ! -s "$work/odd" ] ||
+		die "$(in_tree log -1 --format='%h %s' "$commit"): a patch can add and edit files only" "$(cat "$work/odd")"
+	mapfile -t added < <(in_tree diff-tree -r --no-renames --diff-filter=A --name-only "$commit^" "$commit")
+	mapfile -t edited < <(in_tree diff-tree -r --no-renames --diff-filter=M --name-only "$commit^" "$commit")
+	{
+		message "$commit"
+		echo
+		[ ${#added[@]} -eq 0 ] || printf 'New-file: %s\n' "${added[@]}"
+		echo ---
+		[ ${#edited[@]} -eq 0 ] ||
+			in_tree diff --no-color --no-ext-diff --abbrev=12 "$commit^" "$commit" -- "${edited[@]}"
+	} >"$file"
+	[ ${#added[@]} -eq 0 ] || printf '%s\n' "${added[@]}" >>"$work/new"
+	for f in "${edited[@]}"; do
+		! grep -qxF "$f" "$work/new" ||
+			die "$(in_tree log -1 --format='%h %s' "$commit") edits $f," \
+			    "which an earlier patch of the series brings: fold it in there"
+	done
+}
+
+scratch
+new_files | sort >"$work/old"
+mkdir "$work/patches"
+: >"$work/new"
+number=0
+for commit in $(in_tree rev-list --reverse --no-merges "$first..$branch"); do
+	number=$((number + 1))
+	name=$(printf '%04d-%s.patch' $number "$(in_tree log -1 --format=%f "$commit" | cut -c1-52)")
+	import_commit "$commit" "$work/patches/$name"
+done
+
+mkdir -p "$patches"
+rm -f "$patches"/[0-9]*.patch
+[ $number -eq 0 ] || cp "$work/patches"/*.patch "$patches/"
+if [ -s "$work/new" ]; then
+	xargs -a "$work/new" git -C "$tree" archive "$branch" -- | tar -x -C "$top"
+fi
+say "-- $number patches, $(wc -l <"$work/new") new files"
+sort "$work/new" | comm -23 "$work/old" - | while read -r f; do
+	[ ! -e "$top/$f" ] || say "-- no longer of the series, remove it or list it: $f"
+done

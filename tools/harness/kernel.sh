@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kernel.sh: build the kernel that FLAVOUR= and SERIES= name, print the folder
+# that holds it: bzImage, config, modules/.
+#
+# A finished kernel is kept under a hash of everything that went into it, so
+# an old one never answers for a new source, and a known one costs nothing.
+
+. "$(dirname "$0")/lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+
+flavour=${FLAVOUR:-default}
+arch=${KARCH:-x86_64}
+
+flavour_fragments()
+{
+	[ "$flavour" = default ] || printf '%s\n' "$harness/config/default.config"
+	printf '%s\n' "$harness/config/$flavour.config"
+}
+
+export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
+# Two checkouts, or two cache folders, share what they compile.
+export CCACHE_BASEDIR=$cache CCACHE_NOHASHDIR=1
+export KBUILD_BUILD_TIMESTAMP='' KBUILD_BUILD_USER=harness KBUILD_BUILD_HOST=harness
+
+kmake()
+{
+	make -C "$src" O="$build" ARCH="$arch" CC="ccache gcc" HOSTCC="ccache gcc" \
+	     -j"$(nproc)" "$@"
+}
+
+# A later fragment's line for a symbol replaces an earlier one's.
+merge_fragments()
+{
+	flavour_fragments | xargs cat |
+		awk -F= '/^CONFIG_/ { v[$1] = $0 } END { for (s in v) print v[s] }' |
+		sort
+}
+
+# Kconfig drops what it cannot satisfy without a word.
+verify_config()
+{
+	local line bad=0
+	while IFS= read -r line; do
+		case $line in
+		*=n)	grep -q "^${line%=n}=" "$build/.config" || continue ;;
+		*)	grep -qxF -- "$line" "$build/.config" && continue ;;
+		esac
+		echo "wanted $line, got $(grep -w "${line%%=*}" "$build/.config" || echo nothing)"
+		bad=1
+	done <"$build/wanted.config"
+	return $bad
+}
+
+configure()
+{
+	merge_fragments >"$build/wanted.config"
+	kmake KCONFIG_ALLCONFIG="$build/wanted.config" allnoconfig && verify_config
+}
+
+compile()
+{
+	# Left behind only by a run that was killed: an object may be half
+	# written then, and ccache brings the whole ones back quickly.
+	: >"$build/.unfinished"
+	kmake bzImage modules || { rm "$build/.unfinished"; return 1; }
+	rm "$build/.unfinished"
+}
+
+install_image()
+{
+	rm -rf "$image.new"
+	mkdir "$image.new"
+	cp "$build/arch/x86/boot/bzImage" "$image.new/"
+	cp "$build/.config" "$image.new/config"
+	kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
+	rm -f "$image.new"/lib/modules/*/build "$image.new"/lib/modules/*/source
+	mv "$image.new" "$image"
+}
+
+# Kernels nobody asked for in a while.
+prune_images()
+{
+	# shellcheck disable=SC2012 # the names are ours, and the time is wanted
+	ls -dt "$cache"/image-* 2>/dev/null | tail -n +17 | xargs -r rm -rf
+}
+
+# Sets up $src and $build for the flavour; leaves the lock held.
+prepare_build()
+{
+	build=$cache/build-$base_id-$flavour
+	[ ! -e "$build/.unfinished" ] || rm -rf "$build"
+	mkdir -p "$build"
+	sync_source
+	step "configuring the $flavour kernel" "config-$flavour" configure
+}
+
+# Sets image: the folder of the kernel wanted, whether it exists or not.
+find_image()
+{
+	[ -f "$harness/config/$flavour.config" ] ||
+		die "FLAVOUR=$flavour: there is no tools/harness/config/$flavour.config"
+	scratch
+	hold_lock source
+	find_base
+	stage_onto_base "$work/stage"
+	image=$cache/image-$( (echo "$series_key $flavour $arch"; gcc --version
+		flavour_fragments | xargs cat) | hash_of)
+}
+
+build_image()
+{
+	find_image
+	if [ ! -d "$image" ]; then
+		prepare_build
+		step "building the $flavour kernel" "build-$flavour" compile
+		step "installing the $flavour kernel" "install-$flavour" install_image
+		prune_images
+	fi
+	touch "$image"
+	printf '%s\n' "$image"
+}
+
+# Others source this file for its functions.
+[ "${BASH_SOURCE[0]}" != "$0" ] || build_image

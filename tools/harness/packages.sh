@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# packages.sh [test]: install what is missing of packages.txt. Root is needed
+# only if something is.
+
+. "$(dirname "$0")/lib.sh"
+
+wanted()
+{
+	sed 's/#.*//' "$harness/packages.txt" |
+		awk -v test="${1:-}" 'NF == 1 || (NF == 2 && $2 == test) { print $1 }'
+}
+
+missing()
+{
+	local p
+	wanted "$@" | while read -r p; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] ||
+			echo "$p"
+	done
+}
+
+install_packages()
+{
+	$sudo apt-get update &&
+	$sudo env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends "$@"
+}
+
+command -v dpkg-query >/dev/null || {
+	say "-- no Debian here: not looking whether these are installed: $(wanted "$@" | xargs)"
+	exit 0
+}
+mapfile -t need < <(missing "$@")
+[ ${#need[@]} -gt 0 ] || exit 0
+
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+	command -v sudo >/dev/null ||
+		die "these packages are missing, and installing them takes root:" \
+		    "  apt-get install --no-install-recommends ${need[*]}"
+	sudo=sudo
+	say "-- root is asked for, to install: ${need[*]}"
+	sudo -v || die "not without these packages: ${need[*]}"
+fi
+step "installing ${need[*]}" packages install_packages "${need[@]}"

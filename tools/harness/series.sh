@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The patches as files in this repository, see patches/6.1. Source it.
+#
+# A patch is a message, "New-file:" lines, a line "---" and a diff against
+# files the kernel has. A new file's content lies at its path in this
+# repository and nowhere else.
+
+# The patches that SERIES= names: all, none, or the first N.
+series_patches()
+{
+	local all
+	mapfile -t all < <(find "$patches" -name '[0-9]*.patch' | sort)
+	case ${SERIES:-all} in
+	all)		;;
+	none)		all=() ;;
+	*[!0-9]*)	die "SERIES=$SERIES: not one of all, none, or a number of patches" ;;
+	*)		all=("${all[@]:0:SERIES}") ;;
+	esac
+	[ ${#all[@]} -eq 0 ] || printf '%s\n' "${all[@]}"
+}
+
+patch_new_files()    { sed -n '/^---$/q; s/^New-file: *//p' "$1"; }
+patch_edited_files() { sed -n '1,/^---$/d; s,^+++ b/,,p' "$1" | sort -u; }
+patch_subject()      { head -n 1 "$1"; }
+patch_body()         { sed -n '1d; /^---$/q; /^New-file:/d; p' "$1"; }
+
+new_files()
+{
+	local p
+	series_patches | while read -r p; do patch_new_files "$p"; done
+}
+
+# apply_patch PATCH DIR: DIR becomes the tree with the patch in. Not a line of
+# fuzz is allowed: a hunk that only nearly fits is a hunk nobody has read.
+apply_patch()
+{
+	local p=$1 dir=$2 f
+
+	if [ -n "$(patch_edited_files "$p")" ]; then
+		sed '1,/^---$/d' "$p" |
+			patch -d "$dir" -p1 --fuzz=0 --force --no-backup-if-mismatch \
+			      --reject-file=- || return 1
+	fi
+	for f in $(patch_new_files "$p"); do
+		if [ -e "$dir/$f" ]; then
+			echo "${p##*/}: $f is new but exists already"
+			return 1
+		fi
+		mkdir -p "$dir/$(dirname "$f")"
+		cp "$top/$f" "$dir/$f" || return 1
+	done
+}
+
+# stage_series BASE DIR: DIR receives the files the series touches, and only
+# those, as they are after the series. Prints what patch(1) says.
+stage_series()
+{
+	local base=$1 dir=$2 p f
+
+	mkdir -p "$dir"
+	for p in $(series_patches); do
+		for f in $(patch_edited_files "$p"); do
+			[ -e "$dir/$f" ] && continue
+			mkdir -p "$dir/$(dirname "$f")"
+			cp "$base/$f" "$dir/$f" || return 1
+		done
+		echo "${p##*/}"
+		apply_patch "$p" "$dir" || return 1
+	done
+}

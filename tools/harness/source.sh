@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# The kernel source: an unpacked base that is never touched, and a tree with
+# the series in. Source it after lib.sh and series.sh; call under the lock.
+#
+#   $cache/base-ID		the base; ID is a hash of its tarball or content
+#   $cache/src-ID		the base with the series of the last build in
+#   $cache/src-ID.overlay	files of src-ID that may differ from the base
+#   $cache/src-ID.key		what src-ID holds; absent while it is changed
+
+pin_version=6.1.192-2
+pin_sha256=4d415b3d364834fd818270e88813e90323bbfce4f519a0e6bd4940ddcd7df693
+tarball=/usr/src/linux-source-6.1.tar.xz
+
+kernel_version()
+{
+	sed -n 's/^VERSION = //p; s/^PATCHLEVEL = //p; s/^SUBLEVEL = //p' \
+		"$1/Makefile" | paste -sd.
+}
+
+refuse_base()
+{
+	die "$1" \
+	    "The series is for 6.1.y and was tested on Debian's linux-source-6.1 $pin_version. Either" \
+	    "  install that version (all of them are kept at snapshot.debian.org), or" \
+	    "  name a 6.1.y tree: make ... KERNEL_SRC=dir"
+}
+
+unpack_tarball()
+{
+	local new=$cache/base-$base_id.new
+	rm -rf "$new"
+	mkdir "$new"
+	tar -C "$new" -xf "$tarball" --strip-components=1
+	mv "$new" "$base"
+}
+
+# Debian's tarball. The pin is what was tested.
+base_from_tarball()
+{
+	local sha
+
+	[ -r "$tarball" ] || refuse_base "$tarball is not there"
+	sha=$(sha256sum <"$tarball")
+	sha=${sha%% *}
+	[ "$sha" = "$pin_sha256" ] && base_pinned=yes
+	base_id=${sha:0:12}
+	base=$cache/base-$base_id
+	[ -d "$base" ] ||
+		step "unpacking ${tarball##*/}" "unpack-$base_id" unpack_tarball
+}
+
+# The user's tree: copied with whatever was built in it left out. The copy is
+# compared by content every time, so that no edit goes unseen.
+base_from_user()
+{
+	local copy
+
+	[ -f "$KERNEL_SRC/Makefile" ] || refuse_base "KERNEL_SRC=$KERNEL_SRC is no kernel tree"
+	copy=$cache/user-$(cd "$KERNEL_SRC" && pwd | hash_of)
+	step "copying $KERNEL_SRC" "copy-${copy##*/}" copy_user_tree "$copy"
+	base_id=$(cd "$copy" && find . -type f -print0 | sort -z | xargs -0 sha256sum | hash_of)
+	base=$cache/base-$base_id
+	if [ ! -d "$base" ]; then
+		rm -rf "$base.new"
+		cp -al "$copy" "$base.new"
+		mv "$base.new" "$base"
+	fi
+}
+
+copy_user_tree()
+{
+	rsync -a --delete --checksum --exclude=/.git "$KERNEL_SRC/" "$1/"
+	make -C "$1" ARCH=x86_64 mrproper
+}
+
+# Sets base, base_id, base_pinned.
+find_base()
+{
+	base_pinned=no
+	if [ -n "${KERNEL_SRC:-}" ]; then base_from_user; else base_from_tarball; fi
+	case $(kernel_version "$base") in
+	6.1.*)	;;
+	*)	refuse_base "the source is Linux $(kernel_version "$base")" ;;
+	esac
+}
+
+# Sets stage (a folder with the files the series changes) and series_key.
+# An unpinned base is accepted here or not at all.
+stage_onto_base()
+{
+	stage=$1
+	if ! stage_series "$base" "$stage" >"$logs/stage.log" 2>&1; then
+		tail -n 15 "$logs/stage.log" | sed 's/^/   | /' >&2
+		[ $base_pinned = yes ] && die "the series does not apply to its own base"
+		refuse_base "the series does not apply to this $(kernel_version "$base") (log: $logs/stage.log)"
+	fi
+	[ $base_pinned = yes ] ||
+		say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
+	series_key=$( (echo "$base_id"; cd "$stage"
+		find . -type f -print0 | sort -z | xargs -0 -r sha256sum) | hash_of)
+}
+
+# sync_source: make src-ID the base with the staged files over it. Only what
+# differs is written, with the time of now, so that kbuild rebuilds that.
+sync_source()
+{
+	src=$cache/src-$base_id
+	if [ ! -d "$src" ]; then
+		rm -rf "$src.new"
+		cp -al "$base" "$src.new"
+		mv "$src.new" "$src"
+		: >"$src.overlay"
+	fi
+	[ "$(cat "$src.key" 2>/dev/null)" = "$series_key" ] && return
+
+	local f
+	rm -f "$src.key"
+	(cd "$stage" && find . -type f) | sort -u - "$src.overlay" >"$src.overlay.new"
+	mv "$src.overlay.new" "$src.overlay"
+	while read -r f; do
+		[ -e "$stage/$f" ] && continue
+		rm -f "$src/$f"
+		[ ! -e "$base/$f" ] || cp "$base/$f" "$src/$f"
+	done <"$src.overlay"
+	# Never write through a hard link into the base: rsync renames.
+	rsync -r --perms --checksum "$stage/" "$src/"
+	(cd "$stage" && find . -type f) >"$src.overlay"
+	echo "$series_key" >"$src.key"
+}
