@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ring buffer mapping: what user space needs to read a CPU's buffer in place.
+ *
+ * This file is included in ring_buffer.c. It knows about memory only: which
+ * pages a mapping is made of, how many mappings there are, and what the meta
+ * page tells. Putting the pages into an address space is trace_mmap.c's part.
+ *
+ * A CPU's buffer is mapped while its count of mappings, ->mapped, is not 0.
+ * The first mapping allocates the meta area, numbers the sub-buffers and lists
+ * them by number (their id) in ->subbufs; the last one to go frees both. While
+ * the buffer is mapped, its sub-buffers stay the same memory in the same
+ * number: a resize is refused, and a reader copies a sub-buffer where it would
+ * otherwise take it away.
+ *
+ * Locks, outermost first:
+ *
+ *   mmap_lock			the callers that map, duplicate and unmap hold it
+ *   cpu_buffer->mapping_lock	the count, and one first mapping at a time
+ *   buffer->mutex		keeps resizes away while the first mapping is made
+ *   cpu_buffer->reader_lock	->mapped, ->subbufs and ->meta_page change from
+ *				and to 0 under it, and the meta page is written
+ *				under it: readers of the ring buffer hold it
+ *
+ * Writers know nothing of a mapping, nor do they wait for anything here.
+ *
+ * Not protected: the sub-buffers themselves. A user sees a writer at work in
+ * the reader sub-buffer, and sees those in the ring being overwritten. He may
+ * trust what TRACE_MMAP_IOCTL_GET_READER told him to be his.
+ */
+
+#include <linux/cacheflush.h>
+#include <uapi/linux/trace_mmap.h>
+
+/* User space has the layout from its own header: it can not change */
+static_assert(offsetof(struct trace_buffer_meta, subbuf_size) == 8);
+static_assert(offsetof(struct trace_buffer_meta, reader.lost_events) == 16);
+static_assert(offsetof(struct trace_buffer_meta, reader.id) == 24);
+static_assert(offsetof(struct trace_buffer_meta, reader.read) == 28);
+static_assert(offsetof(struct trace_buffer_meta, flags) == 32);
+static_assert(offsetof(struct trace_buffer_meta, entries) == 40);
+static_assert(offsetof(struct trace_buffer_meta, overrun) == 48);
+static_assert(offsetof(struct trace_buffer_meta, read) == 56);
+static_assert(offsetof(struct trace_buffer_meta, pages_lost) == 64);
+static_assert(offsetof(struct trace_buffer_meta, pages_touched) == 72);
+static_assert(sizeof(struct trace_buffer_meta) == 80);
+
+/*
+ * The counters of the ring buffer are machine words, those of the meta page
+ * have 64 bits. On 32-bit machines the upper half comes from an epoch beside
+ * the counter: how often the counter's top bit has changed. Whoever advances
+ * the counter brings the epoch up to date at least once a sub-buffer, so that
+ * the counter never runs ahead of it by 2^31.
+ */
+#if BITS_PER_LONG == 32
+static void rb_epoch_update(u32 *epoch, u32 count)
+{
+	/* Pairs with [EPOCH] in rb_epoch_count(): the count was there first */
+	smp_wmb();
+	if ((*epoch ^ (count >> 31)) & 1)
+		WRITE_ONCE(*epoch, *epoch + 1);
+}
+
+static u64 rb_epoch_extend(u32 epoch, u32 count)
+{
+	/* The top bit has changed, but the epoch does not say so yet */
+	if ((epoch ^ (count >> 31)) & 1)
+		epoch++;
+
+	return ((u64)(epoch >> 1) << 32) | count;
+}
+
+static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	u32 epoch = READ_ONCE(cpu_buffer->entries_epoch);
+
+	/* [EPOCH] Not before the epoch: see rb_epoch_update() */
+	smp_rmb();
+	return rb_epoch_extend(epoch, local_read(&cpu_buffer->entries));
+}
+
+static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return rb_epoch_extend(cpu_buffer->read_epoch, cpu_buffer->read);
+}
+
+/* What is unread fits into memory, so the difference needs no epoch */
+static u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer, u32 overrun)
+{
+	u64 entries = rb_entries64(cpu_buffer);
+	u64 read = rb_read64(cpu_buffer);
+
+	return entries - read - (s32)((u32)entries - (u32)read - overrun);
+}
+
+static void rb_commit_left_page(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	rb_epoch_update(&cpu_buffer->entries_epoch,
+			local_read(&cpu_buffer->entries));
+}
+
+static void rb_read_epoch_update(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	rb_epoch_update(&cpu_buffer->read_epoch, cpu_buffer->read);
+}
+
+static void rb_epochs_reset(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	cpu_buffer->entries_epoch = 0;
+	cpu_buffer->read_epoch = 0;
+}
+#else
+static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return local_read(&cpu_buffer->entries);
+}
+
+static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return cpu_buffer->read;
+}
+
+static u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer, u64 overrun)
+{
+	return overrun;
+}
+
+static void rb_commit_left_page(struct ring_buffer_per_cpu *cpu_buffer) { }
+static void rb_read_epoch_update(struct ring_buffer_per_cpu *cpu_buffer) { }
+static void rb_epochs_reset(struct ring_buffer_per_cpu *cpu_buffer) { }
+#endif
+
+static void rb_mapping_init(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	mutex_init(&cpu_buffer->mapping_lock);
+}
+
+/* Where data caches alias, user space may see an old line of @addr */
+static void rb_flush_to_user(void *addr, unsigned int order)
+{
+	struct page *page = virt_to_page(addr);
+	unsigned int i;
+
+	if (!ARCH_IMPLEMENTS_FLUSH_DCACHE_PAGE)
+		return;
+
+	for (i = 0; i < 1U << order; i++)
+		flush_dcache_page(page + i);
+}
+
+/* Tell user space how things are. Called at the end of whatever reads. */
+static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	struct trace_buffer_meta *meta = cpu_buffer->meta_page;
+	struct buffer_page *reader = cpu_buffer->reader_page;
+	u64 overrun;
+
+	lockdep_assert_held(&cpu_buffer->reader_lock);
+
+	WRITE_ONCE(meta->reader.lost_events, cpu_buffer->reader_lost);
+	WRITE_ONCE(meta->reader.id, reader->id);
+	WRITE_ONCE(meta->reader.read, reader->read);
+
+	/* In this order, so that no more events are gone than there were */
+	overrun = rb_overrun64(cpu_buffer, local_read(&cpu_buffer->overrun));
+	WRITE_ONCE(meta->overrun, overrun);
+	WRITE_ONCE(meta->read, rb_read64(cpu_buffer));
+	WRITE_ONCE(meta->entries, rb_entries64(cpu_buffer));
+
+	WRITE_ONCE(meta->pages_lost, local_read(&cpu_buffer->pages_lost));
+	WRITE_ONCE(meta->pages_touched, local_read(&cpu_buffer->pages_touched));
+
+	rb_flush_to_user(meta, 0);
+}
+
+static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	if (cpu_buffer->mapped)
+		__rb_update_meta_page(cpu_buffer);
+}
+
+/*
+ * The reader page was just taken out of the ring, with @overrun events lost
+ * until then since the last reset.
+ */
+static void rb_new_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
+			       unsigned long overrun)
+{
+	u64 total = rb_overrun64(cpu_buffer, overrun);
+
+	cpu_buffer->reader_lost = total - cpu_buffer->reader_overrun;
+	cpu_buffer->reader_overrun = total;
+	cpu_buffer->reader_first = cpu_buffer->read;
+	rb_read_epoch_update(cpu_buffer);
+}
+
+/* The reader page was given away, and replaced by an empty one. */
+static void rb_reader_page_given_away(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	cpu_buffer->reader_lost = 0;
+	cpu_buffer->reader_first = cpu_buffer->read;
+}
+
+static void rb_mapping_reset(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	cpu_buffer->reader_lost = 0;
+	cpu_buffer->reader_overrun = 0;
+	cpu_buffer->reader_first = 0;
+	rb_epochs_reset(cpu_buffer);
+	rb_update_meta_page(cpu_buffer);
+}
+
+/* Consume one event of a sub-buffer that is still being written. */
+static bool rb_consume_event(struct ring_buffer_per_cpu *cpu_buffer,
+			     struct buffer_page *reader, unsigned int commit)
+{
+	struct ring_buffer_event *event = rb_reader_event(cpu_buffer);
+	unsigned int length = rb_event_length(event);
+
+	if (RB_WARN_ON(cpu_buffer, length > commit - reader->read))
+		return false;
+
+	if (event->type_len <= RINGBUF_TYPE_DATA_TYPE_LEN_MAX)
+		cpu_buffer->read++;
+
+	rb_update_read_stamp(cpu_buffer, event);
+
+	reader->read += length;
+	cpu_buffer->read_bytes += length;
+
+	return true;
+}
+
+/*
+ * Tell the loss on a sub-buffer that the writer has left, as
+ * ring_buffer_read_page() does on its copy. A padding record, if there is one,
+ * is inside the commit or starts right behind it: then there is no room for
+ * the count.
+ */
+static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
+				struct buffer_page *reader, unsigned int commit)
+{
+	struct buffer_data_page *dpage = reader->page;
+	unsigned long missed_events = cpu_buffer->reader_lost;
+	unsigned long size = cpu_buffer->buffer->subbuf_size;
+	unsigned long marks = (unsigned int)RB_MISSED_EVENTS;
+
+	if (size - commit >= sizeof(missed_events) &&
+	    reader->real_end != commit) {
+		memcpy(&dpage->data[commit], &missed_events,
+		       sizeof(missed_events));
+		marks |= RB_MISSED_STORED;
+	}
+
+	local_set(&dpage->commit, commit | marks);
+}
+
+/*
+ * Consume what is unread on the reader page.
+ *
+ * When the writer has left it, what it holds is known from its own counter of
+ * entries: the cost does not depend on their number. Only on the page that is
+ * still being written the events have to be counted, those that are new.
+ */
+static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
+				   struct buffer_page *reader)
+{
+	bool left = READ_ONCE(cpu_buffer->commit_page) != reader;
+	unsigned int commit;
+
+	/*
+	 * The commit index and the counter of a page that was left are final.
+	 * Pairs with the full barrier of the cmpxchg by which the writer moved
+	 * the tail off this page, see rb_tail_page_update().
+	 */
+	smp_rmb();
+	commit = rb_page_commit(reader);
+
+	if (!left) {
+		/* No event before its commit. See rb_set_commit_to_write(). */
+		smp_rmb();
+		while (reader->read < commit &&
+		       rb_consume_event(cpu_buffer, reader, commit))
+			;
+		return;
+	}
+
+	cpu_buffer->read = cpu_buffer->reader_first + rb_page_entries(reader);
+	cpu_buffer->read_bytes += commit - reader->read;
+	reader->read = commit;
+
+	if (cpu_buffer->reader_lost)
+		rb_mark_lost_events(cpu_buffer, reader, commit);
+}
+
+/**
+ * ring_buffer_map_get_reader - consume what is new, for a mapping's user
+ * @buffer: the buffer to read
+ * @cpu: the CPU whose buffer to read
+ *
+ * Unread bytes on the reader sub-buffer count as consumed afterwards. If there
+ * are none, the next sub-buffer that has data becomes the reader, and its bytes
+ * count as consumed. The meta page tells which and how many, and is brought up
+ * to date in any case.
+ *
+ * Context: Takes cpu_buffer->reader_lock with interrupts off. Does not sleep.
+ *
+ * Return: 0, also if there was nothing new, or
+ *   -EINVAL	there is no buffer for @cpu
+ *   -ENODEV	the buffer of @cpu is not mapped
+ */
+int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer;
+	struct buffer_page *reader;
+
+	if (!cpumask_test_cpu(cpu, buffer->cpumask))
+		return -EINVAL;
+
+	cpu_buffer = buffer->buffers[cpu];
+
+	guard(raw_spinlock_irqsave)(&cpu_buffer->reader_lock);
+
+	if (!cpu_buffer->mapped)
+		return -ENODEV;
+
+	reader = rb_get_reader_page(cpu_buffer);
+	if (reader) {
+		rb_consume_reader_page(cpu_buffer, reader);
+		/* User space is told of it now, no other reader has to be */
+		cpu_buffer->lost_events = 0;
+		rb_flush_to_user(reader->page, reader->order);
+	}
+	__rb_update_meta_page(cpu_buffer);
+
+	return 0;
+}
+
+/**
+ * ring_buffer_mapped - is the buffer of a CPU mapped?
+ * @buffer: the buffer to look at
+ * @cpu: the CPU whose buffer to look at
+ *
+ * Context: Any. The answer holds for as long as the caller keeps a mapping.
+ *
+ * Return: true if it is, false if not, or if there is no buffer for @cpu.
+ */
+bool ring_buffer_mapped(struct trace_buffer *buffer, int cpu)
+{
+	return cpumask_test_cpu(cpu, buffer->cpumask) &&
+	       READ_ONCE(buffer->buffers[cpu]->mapped);
+}
+
+/**
+ * ring_buffer_has_data - is there what a reader waits for?
+ * @buffer: the buffer to look at
+ * @cpu: the CPU whose buffer to look at
+ * @full: the percentage of sub-buffers that have to be filled, 0: any event
+ *
+ * The test that ring_buffer_wait() and ring_buffer_poll_wait() make.
+ *
+ * Context: Takes cpu_buffer->reader_lock with interrupts off. Does not sleep.
+ *
+ * Return: true if a reader need not wait.
+ */
+bool ring_buffer_has_data(struct trace_buffer *buffer, int cpu, int full)
+{
+	return rb_watermark_hit(buffer, cpu, full);
+}
+
+static struct trace_buffer_meta *
+rb_alloc_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	unsigned int order = cpu_buffer->buffer->subbuf_order;
+	struct trace_buffer_meta *meta;
+
+	BUILD_BUG_ON(sizeof(*meta) > PAGE_SIZE);
+
+	meta = (void *)rb_alloc_data_page(cpu_buffer->cpu, order,
+					  GFP_KERNEL | __GFP_RETRY_MAYFAIL);
+	if (!meta)
+		return NULL;
+
+	meta->meta_page_size = PAGE_SIZE << order;
+	meta->meta_struct_len = sizeof(*meta);
+	meta->subbuf_size = PAGE_SIZE << order;
+	meta->nr_subbufs = cpu_buffer->nr_pages + 1;
+
+	return meta;
+}
+
+/* Number the sub-buffers: the reader's is 0, then along the ring. */
+static int rb_number_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
+			     struct buffer_page **subbufs)
+{
+	struct buffer_page *head, *bpage;
+	unsigned long id = 0;
+
+	lockdep_assert_held(&cpu_buffer->reader_lock);
+
+	cpu_buffer->reader_page->id = id;
+	subbufs[id++] = cpu_buffer->reader_page;
+
+	head = rb_set_head_page(cpu_buffer);
+	if (!head)
+		return -ENODEV;
+
+	bpage = head;
+	do {
+		if (RB_WARN_ON(cpu_buffer, id > cpu_buffer->nr_pages))
+			return -ENODEV;
+		bpage->id = id;
+		subbufs[id++] = bpage;
+		rb_inc_page(&bpage);
+	} while (bpage != head);
+
+	return 0;
+}
+
+/* From nobody to the first who maps this buffer. */
+static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	struct trace_buffer_meta *meta;
+	struct buffer_page **subbufs;
+	int ret = -ENOMEM;
+
+	lockdep_assert_held(&cpu_buffer->mapping_lock);
+
+	/* The number and the size of the sub-buffers must not change */
+	mutex_lock(&cpu_buffer->buffer->mutex);
+	atomic_inc(&cpu_buffer->resize_disabled);
+
+	subbufs = kvcalloc(cpu_buffer->nr_pages + 1, sizeof(*subbufs),
+			   GFP_KERNEL);
+	if (!subbufs)
+		goto out_unlock;
+
+	meta = rb_alloc_meta_page(cpu_buffer);
+	if (!meta)
+		goto out_free;
+
+	scoped_guard(raw_spinlock_irqsave, &cpu_buffer->reader_lock) {
+		ret = rb_number_subbufs(cpu_buffer, subbufs);
+		if (!ret) {
+			cpu_buffer->subbufs = subbufs;
+			cpu_buffer->meta_page = meta;
+			WRITE_ONCE(cpu_buffer->mapped, 1);
+			__rb_update_meta_page(cpu_buffer);
+		}
+	}
+	if (!ret)
+		goto out_unlock;
+
+	free_pages((unsigned long)meta, cpu_buffer->buffer->subbuf_order);
+ out_free:
+	kvfree(subbufs);
+ out_unlock:
+	if (ret)
+		atomic_dec(&cpu_buffer->resize_disabled);
+	mutex_unlock(&cpu_buffer->buffer->mutex);
+	return ret;
+}
+
+/**
+ * ring_buffer_map - count a mapping of a CPU's buffer
+ * @buffer: the buffer to map
+ * @cpu: the CPU whose buffer to map
+ *
+ * The first mapping numbers the sub-buffers and makes the meta page. From then
+ * until ring_buffer_unmap() was called as often as this function succeeded, the
+ * buffer can not be resized and ring_buffer_map_page() answers.
+ *
+ * Context: May sleep, and may be called with mmap_lock held. Takes
+ * cpu_buffer->mapping_lock, and buffer->mutex for the first mapping. Waits for
+ * no grace period of its own.
+ *
+ * Return: 0, or
+ *   -EINVAL	there is no buffer for @cpu
+ *   -ENODEV	the buffer is broken, a warning has said so
+ *   -ENOMEM	no memory for the meta page or the list of sub-buffers
+ *   -EBUSY	there are too many mappings to count
+ */
+int ring_buffer_map(struct trace_buffer *buffer, int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer;
+	int ret = 0;
+
+	if (!cpumask_test_cpu(cpu, buffer->cpumask))
+		return -EINVAL;
+
+	cpu_buffer = buffer->buffers[cpu];
+
+	mutex_lock(&cpu_buffer->mapping_lock);
+	if (!cpu_buffer->mapped)
+		ret = rb_map_first(cpu_buffer);
+	else if (cpu_buffer->mapped == UINT_MAX)
+		ret = -EBUSY;
+	else
+		WRITE_ONCE(cpu_buffer->mapped, cpu_buffer->mapped + 1);
+	mutex_unlock(&cpu_buffer->mapping_lock);
+
+	return ret;
+}
+
+/**
+ * ring_buffer_map_dup - count a copy of a mapping
+ * @buffer: the buffer that is mapped
+ * @cpu: the CPU whose buffer is mapped
+ *
+ * For who holds a mapping and can not fail to copy it, as at fork().
+ *
+ * Context: May sleep, and may be called with mmap_lock held. Takes
+ * cpu_buffer->mapping_lock.
+ */
+void ring_buffer_map_dup(struct trace_buffer *buffer, int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+
+	mutex_lock(&cpu_buffer->mapping_lock);
+	if (!WARN_ON_ONCE(!cpu_buffer->mapped))
+		WRITE_ONCE(cpu_buffer->mapped, cpu_buffer->mapped + 1);
+	mutex_unlock(&cpu_buffer->mapping_lock);
+}
+
+/* From the last mapping to none. */
+static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	unsigned int order = cpu_buffer->reader_page->order;
+	struct trace_buffer_meta *meta = cpu_buffer->meta_page;
+	struct buffer_page **subbufs = cpu_buffer->subbufs;
+
+	lockdep_assert_held(&cpu_buffer->mapping_lock);
+
+	scoped_guard(raw_spinlock_irqsave, &cpu_buffer->reader_lock) {
+		WRITE_ONCE(cpu_buffer->mapped, 0);
+		cpu_buffer->meta_page = NULL;
+		cpu_buffer->subbufs = NULL;
+	}
+
+	free_pages((unsigned long)meta, order);
+	kvfree(subbufs);
+	atomic_dec(&cpu_buffer->resize_disabled);
+}
+
+/**
+ * ring_buffer_unmap - uncount a mapping of a CPU's buffer
+ * @buffer: the buffer that is mapped
+ * @cpu: the CPU whose buffer is mapped
+ *
+ * Context: May sleep, and may be called with mmap_lock held. Takes
+ * cpu_buffer->mapping_lock.
+ */
+void ring_buffer_unmap(struct trace_buffer *buffer, int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+
+	mutex_lock(&cpu_buffer->mapping_lock);
+	if (WARN_ON_ONCE(!cpu_buffer->mapped))
+		;
+	else if (cpu_buffer->mapped == 1)
+		rb_unmap_last(cpu_buffer);
+	else
+		WRITE_ONCE(cpu_buffer->mapped, cpu_buffer->mapped - 1);
+	mutex_unlock(&cpu_buffer->mapping_lock);
+}
+
+/**
+ * ring_buffer_map_size - how much there is to map
+ * @buffer: the buffer that is mapped
+ * @cpu: the CPU whose buffer is mapped
+ * @subbuf_order: where to store the order of a sub-buffer, in pages
+ *
+ * Context: Any. The caller holds a mapping.
+ *
+ * Return: the pages of the meta area and all sub-buffers together.
+ */
+unsigned long ring_buffer_map_size(struct trace_buffer *buffer, int cpu,
+				   unsigned int *subbuf_order)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+
+	*subbuf_order = buffer->subbuf_order;
+
+	/* The meta area is as large as a sub-buffer, and one is the reader's */
+	return (cpu_buffer->nr_pages + 2) << buffer->subbuf_order;
+}
+
+/**
+ * ring_buffer_map_page - find a page of what is mapped
+ * @buffer: the buffer that is mapped
+ * @cpu: the CPU whose buffer is mapped
+ * @pgoff: the page's number, from the start of the meta area
+ *
+ * Context: Any. The caller holds a mapping.
+ *
+ * Return: the page, for as long as the buffer is mapped, or NULL if @pgoff is
+ * not below ring_buffer_map_size().
+ */
+struct page *ring_buffer_map_page(struct trace_buffer *buffer, int cpu,
+				  unsigned long pgoff)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+	unsigned long nr = pgoff >> buffer->subbuf_order;
+	unsigned long rest = pgoff & ((1UL << buffer->subbuf_order) - 1);
+	void *addr;
+
+	if (!nr)
+		addr = cpu_buffer->meta_page;
+	else if (nr <= cpu_buffer->nr_pages + 1)
+		addr = cpu_buffer->subbufs[nr - 1]->page;
+	else
+		return NULL;
+
+	return virt_to_page(addr) + rest;
+}

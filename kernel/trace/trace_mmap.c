@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mapping per_cpu/cpuN/trace_pipe_raw into user space.
+ *
+ * This file is included in trace.c. ring_buffer_map.c knows what a mapping is
+ * made of; here it is put into an address space and kept in one piece.
+ *
+ * A mapping is counted twice, and so is every copy of it: in the trace array,
+ * where it excludes snapshots (trace_snapshot_users.c), and in the buffer of
+ * its CPU, where it holds the sub-buffers in place (ring_buffer_map.c). The
+ * count in the trace array comes first and goes last. Only between the two
+ * tr->array_buffer.buffer is sure to stay what it is.
+ *
+ * All pages are inserted at mmap(); the fault handler serves who threw them
+ * away, by MADV_DONTNEED. The pages are counted like any others, so one that
+ * is pinned lives on when the mapping and the buffer are gone.
+ *
+ * Locks: all of the mapping functions run under mmap_lock, so nothing here may
+ * take trace_types_lock, under which user memory is accessed.
+ */
+
+#include <uapi/linux/trace_mmap.h>
+
+#ifdef CONFIG_MMU
+
+/* Pages inserted at a time: what fits a small array on the stack */
+#define MMAP_BATCH	32
+
+static struct trace_buffer *trace_mmap_buffer(struct trace_iterator *iter)
+{
+	return iter->tr->array_buffer.buffer;
+}
+
+/* Copied at fork() because of MADV_DOFORK, or about to move by mremap() */
+static void trace_mmap_open(struct vm_area_struct *vma)
+{
+	struct trace_iterator *iter = vma->vm_private_data;
+
+	trace_mapping_dup(iter->tr);
+	ring_buffer_map_dup(trace_mmap_buffer(iter), iter->cpu_file);
+}
+
+static void trace_mmap_close(struct vm_area_struct *vma)
+{
+	struct trace_iterator *iter = vma->vm_private_data;
+
+	ring_buffer_unmap(trace_mmap_buffer(iter), iter->cpu_file);
+	trace_mapping_put(iter->tr);
+}
+
+/* A part of a mapping would not tell which sub-buffers it holds in place */
+static int trace_mmap_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+static vm_fault_t trace_mmap_fault(struct vm_fault *vmf)
+{
+	struct trace_iterator *iter = vmf->vma->vm_private_data;
+	struct page *page;
+
+	page = ring_buffer_map_page(trace_mmap_buffer(iter), iter->cpu_file,
+				    vmf->pgoff);
+	if (!page)
+		return VM_FAULT_SIGBUS;
+
+	get_page(page);
+	vmf->page = page;
+
+	return 0;
+}
+
+static const struct vm_operations_struct trace_mmap_vm_ops = {
+	.open		= trace_mmap_open,
+	.close		= trace_mmap_close,
+	.may_split	= trace_mmap_may_split,
+	.fault		= trace_mmap_fault,
+};
+
+/* Does the range begin at a sub-buffer and end where there is something? */
+static bool trace_mmap_in_range(struct trace_iterator *iter,
+				struct vm_area_struct *vma)
+{
+	unsigned int order;
+	unsigned long size;
+
+	size = ring_buffer_map_size(trace_mmap_buffer(iter), iter->cpu_file,
+				    &order);
+
+	return !(vma->vm_pgoff & ((1UL << order) - 1)) &&
+	       vma->vm_pgoff < size && vma_pages(vma) <= size - vma->vm_pgoff;
+}
+
+static int trace_mmap_insert_pages(struct trace_iterator *iter,
+				   struct vm_area_struct *vma)
+{
+	struct trace_buffer *buffer = trace_mmap_buffer(iter);
+	unsigned long pgoff = vma->vm_pgoff;
+	unsigned long addr = vma->vm_start;
+	struct page *pages[MMAP_BATCH];
+	unsigned long nr, i;
+	int ret;
+
+	while (addr < vma->vm_end) {
+		nr = min_t(unsigned long, MMAP_BATCH,
+			   (vma->vm_end - addr) >> PAGE_SHIFT);
+		for (i = 0; i < nr; i++)
+			pages[i] = ring_buffer_map_page(buffer, iter->cpu_file,
+							pgoff + i);
+
+		addr += nr << PAGE_SHIFT;
+		pgoff += nr;
+
+		/* It counts down what is left of nr */
+		ret = vm_insert_pages(vma, addr - (nr << PAGE_SHIFT), pages,
+				      &nr);
+		if (ret)
+			return ret;
+
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+
+	return 0;
+}
+
+/* Shared and read-only, now and later. */
+static int trace_mmap_set_flags(struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_MAYSHARE) ||
+	    vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EPERM;
+
+	vma->vm_flags &= ~(VM_MAYWRITE | VM_MAYEXEC);
+	vma->vm_flags |= VM_MIXEDMAP | VM_DONTCOPY | VM_DONTDUMP |
+			 VM_DONTEXPAND;
+
+	return 0;
+}
+
+static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct ftrace_buffer_info *info = filp->private_data;
+	struct trace_iterator *iter = &info->iter;
+	int ret;
+
+	ret = trace_mmap_set_flags(vma);
+	if (ret)
+		return ret;
+
+	ret = trace_mapping_get(iter->tr);
+	if (ret)
+		return ret;
+
+	ret = ring_buffer_map(trace_mmap_buffer(iter), iter->cpu_file);
+	if (ret)
+		goto put_mapping;
+
+	ret = -EINVAL;
+	if (!trace_mmap_in_range(iter, vma))
+		goto unmap;
+
+	ret = trace_mmap_insert_pages(iter, vma);
+	if (ret)
+		goto unmap;
+
+	vma->vm_ops = &trace_mmap_vm_ops;
+	vma->vm_private_data = iter;
+
+	return 0;
+
+ unmap:
+	/* What was inserted already is removed by the caller */
+	ring_buffer_unmap(trace_mmap_buffer(iter), iter->cpu_file);
+ put_mapping:
+	trace_mapping_put(iter->tr);
+	return ret;
+}
+#else
+#define tracing_buffers_mmap	NULL
+#endif /* CONFIG_MMU */
+
+/* Wait for data as splice() does, until there is enough or somebody says so */
+static int trace_get_reader_wait(struct trace_iterator *iter)
+{
+	struct trace_buffer *buffer = iter->array_buffer->buffer;
+	int full = iter->tr->buffer_percent;
+	long wait_index = READ_ONCE(iter->wait_index);
+	int ret;
+
+	do {
+		ret = wait_on_pipe(iter, full);
+		if (ret)
+			return ret;
+
+		/* Nobody is going to write when tracing is off */
+		if (!tracer_tracing_is_on(iter->tr))
+			return 0;
+
+		/* Pairs with smp_wmb() in tracing_buffers_ioctl() and _flush() */
+		smp_rmb();
+	} while (wait_index == READ_ONCE(iter->wait_index) &&
+		 ring_buffer_mapped(buffer, iter->cpu_file) &&
+		 !ring_buffer_has_data(buffer, iter->cpu_file, full));
+
+	return 0;
+}
+
+/*
+ * TRACE_MMAP_IOCTL_GET_READER, see include/uapi/linux/trace_mmap.h
+ *
+ * Context: Sleeps for data unless the file is O_NONBLOCK, and takes the lock
+ * that keeps trace_pipe's reader page where it is.
+ */
+static long tracing_buffers_get_reader(struct file *filp,
+				       struct trace_iterator *iter)
+{
+	struct trace_buffer *buffer = iter->array_buffer->buffer;
+	int ret;
+
+	if (!ring_buffer_mapped(buffer, iter->cpu_file))
+		return -ENODEV;
+
+	if (!(filp->f_flags & O_NONBLOCK)) {
+		ret = trace_get_reader_wait(iter);
+		if (ret)
+			return ret;
+	}
+
+	trace_access_lock(iter->cpu_file);
+	ret = ring_buffer_map_get_reader(buffer, iter->cpu_file);
+	trace_access_unlock(iter->cpu_file);
+
+	return ret;
+}
