@@ -62,7 +62,7 @@ boot()
 	rm -f "$work/verdict"
 	timeout --foreground -k 5 "$2" qemu-system-x86_64 \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-machine pc -accel "$accel" -cpu "$cpu" -smp "${SMP:-2}" -m "${MEM:-$mem_default}" \
+		-machine pc -accel "$accel" -cpu "$cpu" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
 		-kernel "$image/bzImage" -initrd "$work/initrd" -append "$append" \
 		-serial "file:$console" -device virtio-serial-pci \
 		-chardev stdio,id=out,signal=off -device "$port" \
@@ -132,7 +132,7 @@ judge()
 scratch
 image=${IMAGE:-$("$harness/kernel.sh")}
 # shellcheck disable=SC2012 # the names are ours
-ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f
+ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
 console=$logs/console-$flavour-$$.log
 limit=${LIMIT:-600}
 accel=${ACCEL:-auto}
@@ -150,6 +150,8 @@ if [ $# -eq 0 ]; then
 	shell=yes limit=0
 	boot "$accel" 0 || status=$?
 else
-	boot "$accel" "$limit" </dev/null || status=$?
+	# An input that never ends: at its end qemu would close the output too.
+	mkfifo "$work/silence"
+	boot "$accel" "$limit" <>"$work/silence" || status=$?
 fi
 judge "$status" "$limit" || exit $?

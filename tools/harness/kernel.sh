@@ -28,7 +28,7 @@ export KBUILD_BUILD_TIMESTAMP='' KBUILD_BUILD_USER=harness KBUILD_BUILD_HOST=har
 kmake()
 {
 	make -C "$src" O="$build" ARCH="$arch" CC="ccache gcc" HOSTCC="ccache gcc" \
-	     -j"$(nproc)" "$@"
+	     -j"${JOBS:-$(nproc)}" "$@"
 }
 
 # A later fragment's line for a symbol replaces an earlier one's.
@@ -84,10 +84,10 @@ install_image()
 prune_images()
 {
 	# shellcheck disable=SC2012 # the names are ours, and the time is wanted
-	ls -dt "$cache"/image-* 2>/dev/null | tail -n +17 | xargs -r rm -rf
+	ls -dt "$cache"/image-* 2>/dev/null | tail -n +17 | xargs -r rm -rf || :
 }
 
-# Sets up $src and $build for the flavour; leaves the lock held.
+# Sets up $src and $build for the flavour, under the lock "source".
 prepare_build()
 {
 	build=$cache/build-$base_id-$flavour
@@ -103,7 +103,6 @@ find_image()
 	[ -f "$harness/config/$flavour.config" ] ||
 		die "FLAVOUR=$flavour: there is no tools/harness/config/$flavour.config"
 	scratch
-	hold_lock source
 	find_base
 	stage_onto_base "$work/stage"
 	image=$cache/image-$( (echo "$series_key $flavour $arch"; gcc --version
@@ -113,6 +112,7 @@ find_image()
 build_image()
 {
 	find_image
+	[ -d "$image" ] || hold_lock source
 	if [ ! -d "$image" ]; then
 		prepare_build
 		step "building the $flavour kernel" "build-$flavour" compile

@@ -13,8 +13,9 @@ out=${1:-$top/build/series-6.1}
 
 name=$(git -C "$top" config user.name || :)
 email=$(git -C "$top" config user.email || :)
-[ -n "$name" ] && [ -n "$email" ] ||
+if [ -z "$name" ] || [ -z "$email" ]; then
 	die "a patch is signed off by somebody: set git's user.name and user.email"
+fi
 export GIT_AUTHOR_NAME=$name GIT_AUTHOR_EMAIL=$email
 export GIT_COMMITTER_NAME=$name GIT_COMMITTER_EMAIL=$email
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
@@ -53,7 +54,7 @@ commit_patch()
 # The words of patches/6.1/cover.txt, subject first, and the base.
 fill_cover()
 {
-	local cover=$out/0000-cover-letter.patch
+	local cover=$out/0000-cover-letter.patch	# no patch for git am
 	{
 		sed '/^Subject:/,$d' "$cover"
 		sed -n "s/^\(Subject: .*\)\*\*\* SUBJECT HERE \*\*\*/\1$(head -n 1 "$patches/cover.txt" | sed 's,[/&],\\&,g')/p" "$cover"
@@ -64,11 +65,11 @@ fill_cover()
 		echo; echo
 		sed '1,/\*\*\* BLURB HERE/d' "$cover"
 	} >"$work/cover"
-	mv "$work/cover" "$cover"
+	rm "$cover"
+	mv "$work/cover" "$out/0000-cover-letter.txt"
 }
 
 scratch
-hold_lock source
 find_base
 [ -n "$(series_patches)" ] || die "there is no patch in patches/6.1"
 commit_base

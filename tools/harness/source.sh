@@ -2,10 +2,11 @@
 # shellcheck shell=bash
 #
 # The kernel source: an unpacked base that is never touched, and a tree with
-# the series in. Source it after lib.sh and series.sh; call under the lock.
+# the series in. Source it after lib.sh and series.sh.
 #
 #   $cache/base-ID		the base; ID is a hash of its tarball or content
-#   $cache/src-ID		the base with the series of the last build in
+#   $cache/src-ID		the base with the series of the last build in;
+#				whoever looks at it holds the lock "source"
 #   $cache/src-ID.overlay	files of src-ID that may differ from the base
 #   $cache/src-ID.key		what src-ID holds; absent while it is changed
 
@@ -29,7 +30,7 @@ refuse_base()
 
 unpack_tarball()
 {
-	local new=$cache/base-$base_id.new
+	local new=$base.new
 	rm -rf "$new"
 	mkdir "$new"
 	tar -C "$new" -xf "$tarball" --strip-components=1
@@ -47,8 +48,12 @@ base_from_tarball()
 	[ "$sha" = "$pin_sha256" ] && base_pinned=yes
 	base_id=${sha:0:12}
 	base=$cache/base-$base_id
-	[ -d "$base" ] ||
-		step "unpacking ${tarball##*/}" "unpack-$base_id" unpack_tarball
+	(
+		[ -d "$base" ] && exit
+		hold_lock base
+		[ -d "$base" ] ||
+			step "unpacking ${tarball##*/}" "unpack-$base_id" unpack_tarball
+	)
 }
 
 # The user's tree: copied with whatever was built in it left out. The copy is
@@ -59,6 +64,7 @@ base_from_user()
 
 	[ -f "$KERNEL_SRC/Makefile" ] || refuse_base "KERNEL_SRC=$KERNEL_SRC is no kernel tree"
 	copy=$cache/user-$(cd "$KERNEL_SRC" && pwd | hash_of)
+	hold_lock base
 	step "copying $KERNEL_SRC" "copy-${copy##*/}" copy_user_tree "$copy"
 	base_id=$(cd "$copy" && find . -type f -print0 | sort -z | xargs -0 sha256sum | hash_of)
 	base=$cache/base-$base_id
@@ -67,6 +73,7 @@ base_from_user()
 		cp -al "$copy" "$base.new"
 		mv "$base.new" "$base"
 	fi
+	exec 9>&-
 }
 
 copy_user_tree()
@@ -91,14 +98,14 @@ find_base()
 stage_onto_base()
 {
 	stage=$1
-	if ! stage_series "$base" "$stage" >"$logs/stage.log" 2>&1; then
-		tail -n 15 "$logs/stage.log" | sed 's/^/   | /' >&2
-		[ $base_pinned = yes ] && die "the series does not apply to its own base"
-		refuse_base "the series does not apply to this $(kernel_version "$base") (log: $logs/stage.log)"
+	if ! stage_series "$base" "$stage" >"$stage.log" 2>&1; then
+		tail -n 15 "$stage.log" | sed 's/^/   | /' >&2
+		[ "$base_pinned" = yes ] && die "the series does not apply to its own base"
+		refuse_base "the series does not apply to this $(kernel_version "$base")"
 	fi
-	[ $base_pinned = yes ] ||
+	[ "$base_pinned" = yes ] ||
 		say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
-	series_key=$( (echo "$base_id"; cd "$stage"
+	series_key=$( (echo "$base_id"; cd "$stage" || exit
 		find . -type f -print0 | sort -z | xargs -0 -r sha256sum) | hash_of)
 }
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154
+#
+# What the checks share: base, the staged files of the series, and comparing
+# a tool's findings with those it has on the stock kernel. Source it first.
+
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+. "$harness/tap.sh"
+
+scratch
+find_base
+stage_onto_base "$work/stage"
+mapfile -t new < <(new_files)
+mapfile -t edited < <(series_patches | while read -r p; do patch_edited_files "$p"; done | sort -u)
+
+# matching PATTERN NAME...: those names that match, one a line.
+matching()
+{
+	local pattern=$1
+	shift
+	printf '%s\n' "$@" | grep -E "$pattern" || :
+}
+
+# Findings come as path:line:...: a line's number says nothing about it.
+without_lines() { sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort; }
+
+# new_findings STOCK OURS: what OURS has that STOCK has not (so often).
+new_findings()
+{
+	comm -13 <(without_lines <"$1") <(without_lines <"$2")
+}
+
+# The mails of the series; somebody has to have sent them.
+mails()
+{
+	GIT_CONFIG_COUNT=2 \
+	GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0='The Harness' \
+	GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=harness@localhost \
+		"$harness/mail.sh" "$work/mails" >/dev/null
+}
+
+empty()
+{
+	cat "$1"
+	[ ! -s "$1" ]
+}

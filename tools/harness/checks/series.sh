@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# checks/series.sh: files, patches and mails of the series agree.
+
+. "$(dirname "$0")/../check-lib.sh"
+
+# What is in the repository and not in the series.
+ours='^(Makefile|README\.md|MAINTAINERS|\.gitignore|\.ci/|LICENSES/|patches/|tools/harness/)'
+
+brought_once()
+{
+	printf '%s\n' "${new[@]}" | sort | uniq -d >"$work/twice"
+	empty "$work/twice"
+}
+
+all_there()
+{
+	local f missing=0
+	for f in "${new[@]}"; do
+		[ -f "$top/$f" ] || { echo "$f is not there"; missing=1; }
+	done
+	return $missing
+}
+
+nothing_left_over()
+{
+	git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard |
+		grep -vE "$ours" | sort | comm -23 - <(printf '%s\n' "${new[@]}" | sort) >"$work/left"
+	empty "$work/left"
+}
+
+# On the pinned base a hunk is where it says it is.
+hunks_in_place()
+{
+	[ "$base_pinned" = yes ] || return 0
+	grep -E 'offset|fuzz' "$work/stage.log" >"$work/moved" || :
+	empty "$work/moved"
+}
+
+# git am of the mails gives, byte for byte, the files that are built.
+mails_apply()
+{
+	local f
+	git init -q "$work/am"
+	cd "$work/am"
+	for f in "${edited[@]}"; do
+		mkdir -p "$(dirname "$f")"
+		cp "$base/$f" "$f"
+	done
+	git config user.name 'The Harness'
+	git config user.email harness@localhost
+	git add -A
+	git commit -q --allow-empty -m base
+	git am -q "$work"/mails/*.patch
+	diff -r -x .git . "$work/stage"
+}
+
+echo 1..6
+check "every new file belongs to one patch"		brought_once
+check "every new file is in the repository"		all_there
+check "no file is left over"				nothing_left_over
+check "no hunk is fuzzy or displaced"			hunks_in_place
+check "the series is written as mails"			mails
+check "git am takes the mails, with the same result"	mails_apply

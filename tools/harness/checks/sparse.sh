@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# checks/sparse.sh: sparse finds nothing in our files, and nothing in those
+# we edit that it does not find in the stock kernel's.
+
+. "$(dirname "$0")/../check-lib.sh"
+. "$harness/kernel.sh"
+
+# The objects of our C files; one that is included by another has none.
+objects()
+{
+	local c
+	for c in $(matching '^(kernel|mm|fs|lib|arch/x86)/.*\.c$' "${edited[@]}" "${new[@]}"); do
+		grep -qrF "\"${c##*/}\"" "$work/stage/$(dirname "$c")" || echo "${c%.c}.o"
+	done
+}
+
+run_sparse()
+{
+	step "configuring for sparse" sparse-config configure
+	step "$1" sparse kmake C=2 "${@:2}"
+	grep -E ':[0-9]+:[0-9]+: (warning|error):' "$logs/sparse.log" |
+		sed -E "s,^($src|\.\./[^/]*)/,," || :
+}
+
+# The stock kernel's findings on the same objects.
+stock_findings()
+{
+	local kept
+	kept=$cache/sparse-$( (echo "$base_id" "$*"; merge_fragments; sparse --version) | hash_of)
+	if [ ! -e "$kept" ]; then
+		src=$base build=$cache/build-$base_id-sparse
+		mkdir -p "$build"
+		run_sparse "sparse on the stock kernel's files" "$@" >"$kept.new"
+		mv "$kept.new" "$kept"
+	fi
+	cat "$kept"
+}
+
+our_findings()
+{
+	prepare_build
+	run_sparse "sparse on our files" "$@"
+}
+
+compare()
+{
+	new_findings "$work/stock" "$work/findings" >"$work/unknown"
+	empty "$work/unknown"
+}
+
+flavour=default
+echo 1..1
+mapfile -t objs < <(objects)
+hold_lock source
+: >"$work/stock"; : >"$work/findings"
+if [ ${#objs[@]} -gt 0 ]; then
+	mapfile -t old < <(for o in "${objs[@]}"; do [ ! -e "$base/${o%.o}.c" ] || echo "$o"; done)
+	[ ${#old[@]} -eq 0 ] || (stock_findings "${old[@]}") >"$work/stock"
+	(our_findings "${objs[@]}") >"$work/findings"
+fi
+check "sparse: ${objs[*]}" compare

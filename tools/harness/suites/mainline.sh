@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/mainline.sh: mainline's own selftest of the mapping, unmodified, out
+# of Debian's linux-source-6.12, built against our header. Of that tarball
+# this file and the kselftest headers it includes are read, and nothing else.
+
+. "$(dirname "$0")/../lib.sh"
+
+tarball=/usr/src/linux-source-6.12.tar.xz
+selftests=linux-source-6.12/tools/testing/selftests
+tree=$cache/mainline-6.12
+
+unpack()
+{
+	rm -rf "$tree.new"
+	mkdir "$tree.new"
+	tar -C "$tree.new" --strip-components=4 -xf "$tarball" \
+		$selftests/ring-buffer/map_test.c \
+		$selftests/kselftest.h $selftests/kselftest_harness.h
+	mv "$tree.new" "$tree"
+}
+
+build()
+{
+	mkdir -p "$work/include/linux" "$work/with"
+	cp "$top/include/uapi/linux/trace_mmap.h" "$work/include/linux/"
+	gcc -O2 -Wall -static -D_GNU_SOURCE -isystem "$work/include" \
+		-o "$work/with/map_test" "$tree/ring-buffer/map_test.c"
+}
+
+scratch
+[ -r "$tarball" ] || die "$tarball is not there: apt-get install linux-source-6.12"
+(
+	hold_lock mainline
+	[ "$tree" -nt "$tarball" ] || step "unpacking mainline's map_test.c" mainline-unpack unpack
+)
+step "building mainline's map_test.c" mainline-build build
+WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" ./map_test

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For suites: print results in TAP. Source it after lib.sh.
+
+# result STATUS NAME [FILE]: FILE says why, if it failed.
+result()
+{
+	if [ "$1" -eq 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		[ -z "${3:-}" ] || sed 's/^/# /' "$3" | tail -n 40
+	fi
+}
+
+# check NAME COMMAND...: one result from a command's exit status.
+check()
+{
+	local name=$1 status
+	shift
+	set +e
+	(set -e; "$@") >"$work/check.log" 2>&1
+	status=$?
+	set -e
+	result $status "$name" "$work/check.log"
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# test.sh [test|check|ci|all]: run suites, print their results in TAP as they
+# come, then a summary and "N passed, N failed". A skipped test has failed, and
+# so has one that was planned and never reported.
+
+. "$(dirname "$0")/lib.sh"
+
+# run_suite NAME COMMAND...: results on standard output with the suite's name
+# before each; one line "NAME PASSED FAILED SECONDS" to the tally.
+run_suite()
+{
+	local name=$1 start=$SECONDS status
+	shift
+	echo "# suite $name"
+	set +e
+	"$@" 9>&- | awk -v suite="$name" -v tally="$work/$name.tally" '
+		/^TAP version/	{ next }
+		/^1\.\.[0-9]+/	{ planned += substr($1, 4); next }
+		/^ok .*# *[Ss][Kk][Ii][Pp]/	{ sub(/^ok/, "not ok") }
+		/^(not )?ok /	{ n++; if ($1 == "ok") passed++; else failed++ }
+		/^ok /		{ sub(/^ok [0-9]* *-? */, "ok - " suite ": ") }
+		/^not ok /	{ sub(/^not ok [0-9]* *-? */, "not ok - " suite ": ") }
+		{ print; fflush() }
+		END {
+			if (n < planned) {
+				print "not ok - " suite ": " planned " tests planned, " n + 0 " ran"
+				failed += planned - n
+			}
+			print passed + 0, failed + 0 > tally
+		}'
+	status=${PIPESTATUS[0]}
+	set -e
+	read -r passed failed <"$work/$name.tally"
+	if { [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; } || [ $((passed + failed)) -eq 0 ]; then
+		echo "not ok - $name: ended with status $status and nothing that says why"
+		failed=$((failed + 1))
+	fi
+	rm "$work/$name.tally"
+	echo "$name $passed $failed $((SECONDS - start))" >>"$work/tally"
+}
+
+suite() { run_suite "$1" "$harness/suites/${2:-$1}.sh" "${@:3}"; }
+
+# What can go on while guests run: one job, as they have a processor to share.
+background()
+{
+	JOBS=1 FLAVOUR=debug "$harness/kernel.sh" >/dev/null || :
+	JOBS=1 suite check
+	[ "$what" != ci ] || JOBS=1 suite patches patches compile
+}
+
+all_tests()
+{
+	"$harness/kernel.sh" >/dev/null
+	background >"$work/background" 2>"$work/background.err" &
+	suite harness
+	suite selftests-default selftests default
+	suite mainline
+	suite samples
+	suite ftrace
+	wait $!
+	cat "$work/background.err" >&2
+	cat "$work/background"
+	suite selftests-debug selftests debug
+	[ "$what" != all ] || suite patches patches boot
+}
+
+summary()
+{
+	awk '	{ printf "# %-20s %5d passed %5d failed %6d s\n", $1, $2, $3, $4
+		  passed += $2; failed += $3 }
+		END { printf "%d passed, %d failed\n", passed, failed; exit failed != 0 }' "$work/tally"
+}
+
+what=${1:-test}
+scratch
+: >"$work/tally"
+case $what in
+check)		suite check ;;
+test|ci|all)	all_tests ;;
+*)		die "test.sh $what: not one of test, check, ci, all" ;;
+esac
+summary

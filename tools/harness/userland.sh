@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What programs of the series build against: a slice of a kernel tree with
+# the kselftest headers of the base, the series' uapi headers installed, and
+# the series' own programs. Source it after source.sh and find_base.
+
+user_tree()
+{
+	local tree=$1 f
+
+	mkdir -p "$tree/tools/testing/selftests" "$tree/usr/include"
+	cp -r "$base"/tools/testing/selftests/{lib.mk,kselftest,kselftest.h,kselftest_harness.h} \
+		"$tree/tools/testing/selftests/"
+	for f in tools/testing/selftests/ring-buffer tools/lib/tracemap samples/trace_mmap; do
+		[ ! -d "$top/$f" ] || { mkdir -p "$tree/$(dirname "$f")"; cp -r "$top/$f" "$tree/$f"; }
+	done
+	cp -r "$top/include/uapi/." "$tree/usr/include/"
+}

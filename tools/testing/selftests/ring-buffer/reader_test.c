@@ -1,0 +1,924 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TRACE_MMAP_IOCTL_GET_READER: what it hands out, when it waits, what it says
+ * of losses.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/select.h>
+
+#include "buffer_fixture.h"
+
+FIXTURE(reader) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	struct tally		tally;
+};
+
+BUFFER_VARIANTS(reader);
+
+FIXTURE_SETUP(reader)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+}
+
+FIXTURE_TEARDOWN(reader)
+{
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* "Unread bytes on the reader sub-buffer: they count as consumed now [...]" */
+TEST_F(reader, unread_bytes_are_consumed_and_the_id_stays)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint32_t id, read;
+
+	ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_LARGE));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	id = meta->reader.id;
+	read = meta->reader.read;
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_EQ(id, meta->reader.id);
+	EXPECT_LT(read, meta->reader.read);
+	EXPECT_EQ(5, self->tally.seen);
+	EXPECT_EQ(5, meta->read);
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* "None: the next sub-buffer with data becomes the reader [...]" */
+TEST_F(reader, next_sub_buffer_becomes_the_reader_when_nothing_is_unread)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint32_t id;
+
+	ASSERT_LT(0, write_bytes(&self->ti, 2 * meta->subbuf_size, EVENT_LARGE));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	id = meta->reader.id;
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_NE(id, meta->reader.id);
+	EXPECT_EQ(self->tally.seen, meta->read);
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* "Nothing new: 0 is returned, `reader` is unchanged." */
+TEST_F(reader, nothing_new_returns_0_and_leaves_the_reader)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint32_t id, read;
+
+	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(0, meta->reader.id);
+	EXPECT_EQ(0, meta->reader.read);
+	ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_LARGE));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	id = meta->reader.id;
+	read = meta->reader.read;
+	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(id, meta->reader.id);
+	EXPECT_EQ(read, meta->reader.read);
+	EXPECT_EQ(2, meta->read);
+}
+
+/* "So after the call the caller owns the bytes from the old `reader.read` " */
+TEST_F(reader, it_resumes_inside_a_sub_buffer_being_written)
+{
+	unsigned int i;
+
+	for (i = 0; i < 40; i++) {
+		ASSERT_EQ(0, write_events(&self->ti, 1 + i % 3, EVENT_LARGE));
+		ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+		ASSERT_EQ(self->ti.seq, self->tally.seen);
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(0, self->tally.lost);
+}
+
+/* Events of all sizes, so that sub-buffers end in all ways. */
+TEST_F(reader, events_of_any_size_are_handed_out)
+{
+	size_t size;
+
+	for (size = sizeof(struct event_payload); size <= 1020; size += 4) {
+		ASSERT_EQ(0, write_events(&self->ti, 3, size));
+		ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+		ASSERT_EQ(self->ti.seq, self->tally.seen);
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* The owned bytes stay, whatever the writer does. */
+TEST_F(reader, bytes_handed_out_stay_while_the_writer_wraps)
+{
+	unsigned char *subbuf;
+	uint32_t len;
+	void *copy;
+
+	ASSERT_LT(0, write_bytes(&self->ti, self->mb.meta->subbuf_size,
+				 EVENT_LARGE));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	len = self->mb.meta->reader.read;
+	subbuf = buffer_subbuf(&self->mb, self->mb.meta->reader.id);
+	copy = malloc(len);
+	ASSERT_NE(NULL, copy);
+	memcpy(copy, subbuf + SUBBUF_HEADER, len);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	EXPECT_EQ(0, memcmp(copy, subbuf + SUBBUF_HEADER, len));
+	free(copy);
+}
+
+/* "It refreshes the whole meta page." */
+TEST_F(reader, it_refreshes_the_whole_meta_page)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint64_t lost = meta->pages_lost, touched = meta->pages_touched;
+	long written = overflow_buffer(&self->ti);
+
+	ASSERT_LT(0, written);
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_EQ((uint64_t)written, meta->entries);
+	EXPECT_LT(0, meta->overrun);
+	EXPECT_LT(0, meta->read);
+	EXPECT_LT(0, meta->reader.read);
+	EXPECT_EQ(meta->overrun, meta->reader.lost_events);
+	EXPECT_LT(lost, meta->pages_lost);
+	EXPECT_LT(touched, meta->pages_touched);
+}
+
+/* Also when there is nothing to hand out. */
+TEST_F(reader, it_refreshes_the_meta_page_when_nothing_is_new)
+{
+	int fd;
+
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	fd = instance_file(&self->ti, "options/overwrite", O_WRONLY);
+	ASSERT_LE(0, fd);
+	close(fd);
+	EXPECT_EQ(5, self->mb.meta->entries);
+	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(5, self->mb.meta->entries);
+	EXPECT_EQ(5, self->mb.meta->read);
+}
+
+/* "over any run, seen + lost = written": a writer stopped anywhere. */
+TEST_F(reader, seen_and_lost_are_all_that_was_written)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	unsigned int round, calls;
+
+	for (round = 0; round < 30; round++) {
+		ASSERT_EQ(0, write_events(&self->ti, 7 * round * self->ti.subbuf_kb,
+					  EVENT_SMALL + 28 * (round % 11)));
+		for (calls = 0; calls < round % 4; calls++)
+			ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_EQ(self->tally.seen, meta->read);
+		ASSERT_EQ(self->ti.seq, meta->entries);
+	}
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(self->ti.seq, self->tally.seen + self->tally.lost);
+	EXPECT_EQ(self->tally.lost, meta->overrun);
+	EXPECT_LT(0, meta->overrun);
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* A child that writes @count events on the buffer's CPU. */
+static pid_t fork_writer(struct trace_instance *ti, unsigned int count,
+			 size_t size)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	_exit(run_on_cpu(ti->cpu) || write_events(ti, count, size));
+}
+
+/* The same with a writer that goes on meanwhile. */
+TEST_F(reader, seen_and_lost_are_all_that_a_running_writer_wrote)
+{
+	const unsigned int count = 20000;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	pid = fork_writer(&self->ti, count, 100);
+	ASSERT_LT(0, pid);
+	while ((status = child_status(pid, 0)) == -EAGAIN)
+		ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_EQ(0, status);
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(count, self->tally.seen + self->tally.lost);
+	EXPECT_EQ(count, self->mb.meta->entries);
+	EXPECT_EQ(self->tally.seen, self->mb.meta->read);
+	EXPECT_EQ(self->tally.lost, self->mb.meta->overrun);
+}
+
+/* A reader so slow that the writer laps it again and again. */
+TEST_F(reader, seen_and_lost_are_all_that_was_written_past_a_slow_reader)
+{
+	const unsigned int count = 20000;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	pid = fork_writer(&self->ti, count, EVENT_LARGE);
+	ASSERT_LT(0, pid);
+	while ((status = child_status(pid, 20)) == -EAGAIN)
+		ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_EQ(0, status);
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(count, self->tally.seen + self->tally.lost);
+	EXPECT_EQ(self->tally.lost, self->mb.meta->overrun);
+	EXPECT_LT(0, self->tally.lost);
+}
+
+static pid_t fork_competitor(struct trace_instance *ti, int stop)
+{
+	struct mapped_buffer own;
+	struct pollfd stopped = { .fd = stop, .events = POLLIN };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (buffer_map(&own, ti, ti->cpu, O_NONBLOCK))
+		_exit(1);
+	while (!poll(&stopped, 1, 0)) {
+		if (ioctl(own.fd, TRACE_MMAP_IOCTL_GET_READER))
+			_exit(2);
+	}
+	_exit(0);
+}
+
+/* "several compete, and the counters stay exact" */
+TEST_F(reader, counters_stay_exact_when_several_compete)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	const unsigned int count = 10000;
+	pid_t writer, reader[2];
+	int stop[2], status;
+
+	ASSERT_EQ(0, pipe(stop));
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	reader[0] = fork_competitor(&self->ti, stop[0]);
+	reader[1] = fork_competitor(&self->ti, stop[0]);
+	writer = fork_writer(&self->ti, count, 100);
+	ASSERT_LT(0, writer);
+	while ((status = child_status(writer, 0)) == -EAGAIN)
+		ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(1, write(stop[1], "s", 1));
+	EXPECT_EQ(0, child_status(reader[0], WOKEN_MS));
+	EXPECT_EQ(0, child_status(reader[1], WOKEN_MS));
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(count, meta->entries);
+	EXPECT_EQ(count, meta->overrun + meta->read);
+}
+
+/* "`reader.lost_events` always, with the exact number" */
+TEST_F(reader, lost_events_tells_the_exact_number_where_it_happened)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint64_t overrun;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		overrun = meta->overrun;
+		ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+		/* A reader in the middle of a sub-buffer: the gap is behind it. */
+		ASSERT_EQ(0, write_events(&self->ti, 2 + i, EVENT_LARGE));
+		ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_LT(0, overflow_buffer(&self->ti));
+		ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+		EXPECT_LT(overrun, meta->overrun);
+		EXPECT_EQ(self->tally.lost, meta->overrun);
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* "stays until `reader.id` changes" */
+TEST_F(reader, lost_events_stays_until_the_id_changes)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint64_t lost;
+
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	lost = meta->reader.lost_events;
+	EXPECT_EQ(meta->overrun, lost);
+	/* refreshed by others, it still belongs to this sub-buffer */
+	ASSERT_LT(0, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(lost, meta->reader.lost_events);
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_EQ(0, meta->reader.lost_events);
+}
+
+TEST_F(reader, lost_events_is_0_when_nothing_was_lost)
+{
+	unsigned int i;
+
+	for (i = 0; i < 30; i++) {
+		ASSERT_LT(0, write_bytes(&self->ti, self->mb.meta->subbuf_size,
+					 EVENT_LARGE));
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+		ASSERT_EQ(0, self->mb.meta->reader.lost_events);
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* What the marks of a sub-buffer with @lost events ahead of it have to be. */
+static void expect_marks(struct __test_metadata *_metadata,
+			 const unsigned char *subbuf, uint32_t size,
+			 uint64_t lost)
+{
+	uint32_t commit = subbuf_commit(subbuf);
+	uint32_t end = commit & COMMIT_LENGTH;
+	uint64_t stored;
+
+	EXPECT_TRUE(commit & COMMIT_LOST);
+	if (commit & COMMIT_STORED) {
+		memcpy(&stored, subbuf + SUBBUF_HEADER + end, sizeof(stored));
+		EXPECT_EQ(lost, stored);
+	} else {
+		/* only where it does not fit */
+		EXPECT_LT(size - SUBBUF_HEADER - end, sizeof(stored));
+	}
+}
+
+/* "On a sub-buffer the writer has left, also by bit 31 of its commit word" */
+TEST_F(reader, loss_is_marked_on_a_sub_buffer_the_writer_has_left)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	size_t size;
+
+	/* Records of many sizes leave different room at the end. */
+	for (size = 300; size < 400; size += 4) {
+		ASSERT_LT(0, write_bytes(&self->ti, 24 * meta->subbuf_size, size));
+		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		if (!meta->reader.lost_events)
+			ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_LT(0, meta->reader.lost_events);
+		expect_marks(_metadata,
+			     buffer_subbuf(&self->mb, meta->reader.id),
+			     meta->subbuf_size, meta->reader.lost_events);
+		/* The next one follows without a loss, and without a mark. */
+		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		EXPECT_FALSE(subbuf_commit(buffer_subbuf(&self->mb,
+							 meta->reader.id)) &
+			     (COMMIT_LOST | COMMIT_STORED));
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	}
+}
+
+/* The length in a marked commit word is still that of the data. */
+TEST_F(reader, marks_leave_the_length_and_the_records_as_they_were)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	unsigned char *before = malloc(self->mb.len), *subbuf, *old;
+	uint32_t end;
+	size_t size;
+
+	ASSERT_NE(NULL, before);
+	for (size = 300; size < 400; size += 4) {
+		ASSERT_LT(0, write_bytes(&self->ti, 24 * meta->subbuf_size, size));
+		memcpy(before, (void *)meta, self->mb.len);
+		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		if (!meta->reader.lost_events)
+			ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_LT(0, meta->reader.lost_events);
+		subbuf = buffer_subbuf(&self->mb, meta->reader.id);
+		old = before + (subbuf - (unsigned char *)meta);
+		end = subbuf_commit(old) & COMMIT_LENGTH;
+		/* "Padding records stay what they were." */
+		EXPECT_EQ(0, memcmp(old + SUBBUF_HEADER, subbuf + SUBBUF_HEADER,
+				    end));
+		EXPECT_EQ(end, subbuf_commit(subbuf) & COMMIT_LENGTH);
+		EXPECT_EQ(end, meta->reader.read);
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	}
+	free(before);
+}
+
+/* "While the writer is still on it, the commit word is the writer's." */
+TEST_F(reader, commit_word_is_the_writers_while_it_is_on_the_sub_buffer)
+{
+	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	uint32_t commit;
+	int i;
+
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+		commit = subbuf_commit(buffer_subbuf(&self->mb, meta->reader.id));
+		EXPECT_EQ(commit, meta->reader.read);
+	}
+}
+
+/* "seen + lost = written", with a consumer that read(2)s in between */
+TEST_F(reader, seen_and_lost_are_exact_beside_read)
+{
+	unsigned char *page = malloc(self->mb.meta->subbuf_size);
+	unsigned int round;
+	ssize_t len;
+
+	ASSERT_NE(NULL, page);
+	for (round = 1; round < 12; round++) {
+		ASSERT_EQ(0, write_events(&self->ti, round * self->ti.subbuf_kb,
+					  EVENT_LARGE));
+		len = read(self->mb.fd, page, self->mb.meta->subbuf_size);
+		ASSERT_LT(0, len);
+		tally_page(&self->tally, page, len);
+		ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+	}
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(self->ti.seq, self->tally.next);
+	EXPECT_EQ(self->tally.seen, self->mb.meta->read);
+	EXPECT_EQ(self->ti.seq, self->tally.seen + self->mb.meta->overrun);
+	EXPECT_EQ(0, self->tally.malformed);
+	free(page);
+}
+
+/* "Not mapped -> `ENODEV` at once, before any wait." */
+TEST_F(reader, not_mapped_answers_ENODEV_before_any_wait)
+{
+	int fd;
+
+	buffer_unmap(&self->mb);
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(ENODEV, errno);
+	/* never mapped: another CPU */
+	close(fd);
+	fd = cpu_file(&self->ti, self->ti.other_cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(ENODEV, errno);
+	close(fd);
+}
+
+TEST_F(reader, not_mapped_answers_ENODEV_to_a_nonblocking_descriptor)
+{
+	int fd = cpu_file(&self->ti, self->ti.other_cpu, "trace_pipe_raw",
+			  O_RDONLY | O_NONBLOCK);
+
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(ENODEV, errno);
+	close(fd);
+}
+
+/* "Any other command -> `ENOTTY`." */
+TEST_F(reader, any_other_command_answers_ENOTTY)
+{
+	static const unsigned long commands[] = {
+		1, _IO('R', 0x1f), _IO('R', 0x21), _IO('T', 0x20),
+		_IOR('R', 0x20, int), _IOW('R', 0x20, int), 0xffffffff,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		EXPECT_EQ(-1, ioctl(self->mb.fd, commands[i], 0));
+		EXPECT_EQ(ENOTTY, errno);
+	}
+}
+
+/* What the waiting side of these tests does; the exit status is the errno. */
+static void no_action(int sig)
+{
+}
+
+static int get_reader_errno(int fd, int sa_flags)
+{
+	struct sigaction action = {
+		.sa_handler = no_action,
+		.sa_flags = sa_flags,
+	};
+
+	sigaction(SIGUSR1, &action, NULL);
+	return ioctl(fd, TRACE_MMAP_IOCTL_GET_READER) ? errno : 0;
+}
+
+/* Waits in GET_READER in a child, beside the writer's CPU. */
+static pid_t fork_waiter(struct trace_instance *ti, int fd, int sa_flags)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	run_on_cpu(ti->other_cpu);
+	_exit(get_reader_errno(fd, sa_flags));
+}
+
+FIXTURE(waiter) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	struct tally		tally;
+	pid_t			pid;
+};
+
+BUFFER_VARIANTS(waiter);
+
+FIXTURE_SETUP(waiter)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, 0));
+}
+
+FIXTURE_TEARDOWN(waiter)
+{
+	if (self->pid > 0 && !kill(self->pid, 0))
+		kill_child(self->pid);
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* Payload that fills @percent of the buffer. */
+static size_t part_of_buffer(struct mapped_buffer *mb, unsigned int percent)
+{
+	return (size_t)mb->meta->nr_subbufs * mb->meta->subbuf_size / 100 *
+	       percent;
+}
+
+/* "Blocking fd: waits until `buffer_percent` [...] (0: any event)" */
+TEST_F(waiter, blocking_call_waits_for_any_event_at_buffer_percent_0)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_EQ(1, self->mb.meta->read);
+}
+
+TEST_F(waiter, blocking_call_waits_for_buffer_percent_of_unread_data)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 25),
+				 EVENT_LARGE));
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 40),
+				 EVENT_LARGE));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_LT(0, self->mb.meta->read);
+}
+
+TEST_F(waiter, blocking_call_returns_at_once_when_there_is_enough)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 75),
+				 EVENT_LARGE));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_LT(0, self->mb.meta->read);
+}
+
+/* What was consumed does not count as unread. */
+TEST_F(waiter, blocking_call_waits_again_after_all_was_consumed)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_EQ(4, self->mb.meta->read);
+}
+
+/* "a signal -> `EINTR`" */
+TEST_F(waiter, a_signal_ends_the_wait_with_EINTR)
+{
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, kill(self->pid, SIGUSR1));
+	EXPECT_EQ(EINTR, child_status(self->pid, WOKEN_MS));
+}
+
+/* "or goes on waiting under `SA_RESTART`" */
+TEST_F(waiter, the_wait_goes_on_after_a_signal_under_SA_RESTART)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, SA_RESTART);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, kill(self->pid, SIGUSR1));
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+}
+
+/* A signal that kills does so. */
+TEST_F(waiter, a_waiter_can_be_killed)
+{
+	self->pid = fork_waiter(&self->ti, self->mb.fd, SA_RESTART);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, kill(self->pid, SIGTERM));
+	EXPECT_EQ(128 + SIGTERM, child_status(self->pid, WOKEN_MS));
+}
+
+/* "`ioctl(fd, 0)` wakes it" */
+TEST_F(waiter, ioctl_0_wakes_it)
+{
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, ioctl(self->mb.fd, 0, 0));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_EQ(0, self->mb.meta->reader.id);
+	EXPECT_EQ(0, self->mb.meta->reader.read);
+}
+
+/* Woken with less than it waited for, it hands that out. */
+TEST_F(waiter, ioctl_0_wakes_it_with_what_there_is)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_SMALL));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, ioctl(self->mb.fd, 0, 0));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_EQ(3, self->mb.meta->read);
+}
+
+/* "`O_NONBLOCK` never waits." */
+TEST_F(waiter, O_NONBLOCK_never_waits)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			  O_RDONLY | O_NONBLOCK);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "100"));
+	EXPECT_EQ(0, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+	ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_SMALL));
+	EXPECT_EQ(0, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(2, self->mb.meta->read);
+	close(fd);
+}
+
+TEST_F(waiter, O_NONBLOCK_set_later_is_heeded)
+{
+	ASSERT_EQ(0, fcntl(self->mb.fd, F_SETFL, O_NONBLOCK));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+}
+
+/* The wait is for the buffer as it is then: buffer_percent may change. */
+TEST_F(waiter, munmap_by_another_leaves_the_waiter_waiting_for_its_own)
+{
+	struct mapped_buffer second;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, buffer_map(&second, &self->ti, self->ti.cpu, 0));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	buffer_unmap(&second);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+}
+
+/* "`poll()`, `select()`, `epoll` go by the same test" */
+static int poll_readable(int fd, int ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int ret = poll(&pfd, 1, ms);
+
+	return ret < 0 ? -errno : ret && (pfd.revents & POLLIN);
+}
+
+static int select_readable(int fd, int ms)
+{
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return select(fd + 1, &set, NULL, NULL, &tv);
+}
+
+static int epoll_readable(int fd, int ms)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0), ret;
+
+	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	ret = epoll_wait(ep, &event, 1, ms);
+	close(ep);
+	return ret;
+}
+
+struct poller {
+	char name[8];
+	int (*readable)(int fd, int ms);
+};
+
+static const struct poller pollers[] = {
+	{ "poll", poll_readable },
+	{ "select", select_readable },
+	{ "epoll", epoll_readable },
+};
+
+static void expect_readable(struct __test_metadata *_metadata, int fd,
+			    int readable)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(pollers); i++)
+		EXPECT_EQ(readable, pollers[i].readable(fd, 0))
+			TH_LOG("%s", pollers[i].name);
+}
+
+/* "(6.1's `poll()` calls an empty buffer readable: that is mended)" */
+TEST_F(waiter, poll_does_not_call_an_empty_buffer_readable)
+{
+	expect_readable(_metadata, self->mb.fd, 0);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	expect_readable(_metadata, self->mb.fd, 0);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "100"));
+	expect_readable(_metadata, self->mb.fd, 0);
+}
+
+TEST_F(waiter, poll_does_not_call_an_empty_unmapped_buffer_readable)
+{
+	int fd;
+
+	buffer_unmap(&self->mb);
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	expect_readable(_metadata, fd, 0);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	expect_readable(_metadata, fd, 0);
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	expect_readable(_metadata, fd, 1);
+	close(fd);
+}
+
+TEST_F(waiter, poll_says_readable_at_any_event_at_buffer_percent_0)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	expect_readable(_metadata, self->mb.fd, 1);
+	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	expect_readable(_metadata, self->mb.fd, 0);
+}
+
+TEST_F(waiter, poll_says_readable_at_buffer_percent)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 25),
+				 EVENT_LARGE));
+	expect_readable(_metadata, self->mb.fd, 0);
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 40),
+				 EVENT_LARGE));
+	expect_readable(_metadata, self->mb.fd, 1);
+}
+
+/* All who poll are woken by the event they wait for. */
+TEST_F(waiter, poll_wakes_up_when_there_is_enough)
+{
+	size_t i;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	for (i = 0; i < ARRAY_SIZE(pollers); i++) {
+		self->pid = fork();
+		ASSERT_LE(0, self->pid);
+		if (!self->pid) {
+			run_on_cpu(self->ti.other_cpu);
+			_exit(pollers[i].readable(self->mb.fd, WOKEN_MS) != 1);
+		}
+		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
+			TH_LOG("%s", pollers[i].name);
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2))
+			TH_LOG("%s", pollers[i].name);
+		ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
+	}
+}
+
+TEST_F(waiter, poll_wakes_up_at_buffer_percent)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid) {
+		run_on_cpu(self->ti.other_cpu);
+		_exit(poll_readable(self->mb.fd, WOKEN_MS) != 1);
+	}
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 25),
+				 EVENT_LARGE));
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 40),
+				 EVENT_LARGE));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+}
+
+/* The cost of a call is measured where it would show: on large sub-buffers. */
+FIXTURE(cost) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+};
+
+FIXTURE_VARIANT(cost) {
+	bool	top;
+};
+
+FIXTURE_VARIANT_ADD(cost, top_level_large) {
+	.top = true,
+};
+
+FIXTURE_VARIANT_ADD(cost, instance_large) {
+	.top = false,
+};
+
+FIXTURE_SETUP(cost)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, 256));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+}
+
+FIXTURE_TEARDOWN(cost)
+{
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+static long long get_reader_ns(struct mapped_buffer *mb)
+{
+	long long start = monotonic_ns();
+
+	if (ioctl(mb->fd, TRACE_MMAP_IOCTL_GET_READER))
+		return -errno;
+	return monotonic_ns() - start;
+}
+
+/* The quickest call that handed out a whole sub-buffer of such events. */
+static long long quickest_ns(struct trace_instance *ti, struct mapped_buffer *mb,
+			     size_t size)
+{
+	long long best = -1, ns;
+	int round, i;
+
+	for (round = 0; round < 4; round++) {
+		write_bytes(ti, 5 * mb->meta->subbuf_size, size);
+		for (i = 0; i < 4; i++) {
+			ns = get_reader_ns(mb);
+			if (best < 0 || ns < best)
+				best = ns;
+		}
+		while (mb->meta->entries != mb->meta->read + mb->meta->overrun)
+			get_reader_ns(mb);
+	}
+	return best;
+}
+
+/* Slower by less than a look at each event would make it. */
+static bool as_quick(long long ns, long long reference)
+{
+	fprintf(stderr, "# %lld ns, reference %lld ns\n", ns, reference);
+	return ns >= 0 && ns < 3 * reference + 10000;
+}
+
+/* "[...] its cost does not depend on how many events it holds" */
+TEST_F(cost, of_a_finished_sub_buffer_does_not_depend_on_its_events)
+{
+	long long few = quickest_ns(&self->ti, &self->mb, 1000);
+	long long many = quickest_ns(&self->ti, &self->mb, EVENT_SMALL);
+
+	EXPECT_TRUE(as_quick(many, few));
+}
+
+/* "on the one still written, it looks only at events new since [...]" */
+TEST_F(cost, of_an_unfinished_sub_buffer_depends_on_new_events_only)
+{
+	long long early = -1, late = -1, ns;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		ns = get_reader_ns(&self->mb);
+		early = early < 0 || ns < early ? ns : early;
+	}
+	ASSERT_EQ(0, write_events(&self->ti, 4000, EVENT_SMALL));
+	get_reader_ns(&self->mb);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		ns = get_reader_ns(&self->mb);
+		late = late < 0 || ns < late ? ns : late;
+	}
+	EXPECT_EQ(1, self->mb.meta->reader.id);
+	EXPECT_TRUE(as_quick(late, early));
+}
+
+TEST_HARNESS_MAIN
