@@ -28,7 +28,7 @@ export KBUILD_BUILD_TIMESTAMP='' KBUILD_BUILD_USER=harness KBUILD_BUILD_HOST=har
 kmake()
 {
 	make -C "$src" O="$build" ARCH="$arch" CC="ccache gcc" HOSTCC="ccache gcc" \
-	     -j"${JOBS:-$(nproc)}" "$@"
+	     -j"$(nproc)" "$@"
 }
 
 # A later fragment's line for a symbol replaces an earlier one's.

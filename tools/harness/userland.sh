@@ -15,5 +15,7 @@ user_tree()
 	for f in tools/testing/selftests/ring-buffer tools/lib/tracemap samples/trace_mmap; do
 		[ ! -d "$top/$f" ] || { mkdir -p "$tree/$(dirname "$f")"; cp -r "$top/$f" "$tree/$f"; }
 	done
+	mkdir -p "$tree/include"
+	cp -r "$top/include/uapi" "$tree/include/uapi"
 	cp -r "$top/include/uapi/." "$tree/usr/include/"
 }
