@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Change the size of the sub-buffers of a ring buffer.
+ *
+ * This file is included at the end of ring_buffer.c.
+ *
+ * A change replaces every page of a buffer, and may do so for two buffers at
+ * once: a trace and its snapshot swap pages, so they need the same size. All
+ * memory is allocated before anything is touched. Who could be in the way:
+ *
+ *  resize, reset,	take buffer->mutex, which is held all along.
+ *  another change
+ *
+ *  CPU hotplug		adds CPUs to the buffer. cpus_read_lock() holds it off.
+ *
+ *  swap_cpu		runs with interrupts disabled and gives way to
+ *			buffer->resizing. A grace period after that is set, the
+ *			CPU buffers stay where they are.
+ *
+ *  iterators		remember pages between two reads. They hold
+ *			resize_disabled, so a change is refused while there is
+ *			one. It holds resize_disabled negative itself, and no
+ *			iterator can start.
+ *
+ *  writers		are preempt-disabled from reserve to commit.
+ *			record_disabled and a grace period keep them out.
+ *
+ *  consuming readers	hold reader_lock while they look at pages. The CPU
+ *			buffers are emptied before the size changes, and get
+ *			their new pages after: as long as size and pages do
+ *			not match, there is nothing to read. Events that were
+ *			found before are still looked at after reader_lock is
+ *			dropped. Callers of ring_buffer_subbuf_order_set() keep
+ *			out readers that can be preempted while they do; those
+ *			that cannot (ftrace_dump()) see the old pages freed
+ *			after another grace period.
+ *
+ *  read pages		know their size. Those of the old one are neither
+ *			cached nor swapped with the ring any more.
+ */
+
+#include <linux/sizes.h>
+
+/* Up to here the write index cannot overflow, see RB_WRITE_MASK */
+#define RB_SUBBUF_PAGES_MAX	128
+#define RB_SUBBUF_SIZE_MAX	SZ_1M
+
+/* The pages of a CPU that are not in its ring buffer: first the new, then the old */
+struct rb_subbuf_pages {
+	struct list_head	list;
+	unsigned long		nr_pages;
+	struct buffer_data_page	*free_page;
+};
+
+struct rb_subbuf_change {
+	struct trace_buffer	*buffer;
+	unsigned int		order;
+	struct rb_subbuf_pages	*pages;		/* of each CPU */
+};
+
+static bool rb_subbuf_order_valid(int order)
+{
+	if (order < 0 || order >= MAX_ORDER)
+		return false;
+
+	return (1 << order) <= RB_SUBBUF_PAGES_MAX &&
+	       (PAGE_SIZE << order) <= RB_SUBBUF_SIZE_MAX;
+}
+
+/* About as much memory as before, in sub-buffers of @order */
+static unsigned long
+rb_subbuf_nr_pages(struct ring_buffer_per_cpu *cpu_buffer, unsigned int order)
+{
+	unsigned long nr = cpu_buffer->nr_pages << cpu_buffer->buffer->subbuf_order;
+
+	return max(DIV_ROUND_UP(nr, 1UL << order), 2UL);
+}
+
+static void rb_subbuf_free(struct rb_subbuf_change *change)
+{
+	struct buffer_page *bpage, *tmp;
+	int cpu;
+
+	if (!change->pages)
+		return;
+
+	for_each_buffer_cpu(change->buffer, cpu) {
+		struct rb_subbuf_pages *pages = &change->pages[cpu];
+
+		list_for_each_entry_safe(bpage, tmp, &pages->list, list) {
+			list_del_init(&bpage->list);
+			free_buffer_page(bpage);
+		}
+		rb_free_data_page(pages->free_page);
+		cond_resched();
+	}
+
+	kfree(change->pages);
+}
+
+static int rb_subbuf_alloc(struct rb_subbuf_change *change)
+{
+	struct trace_buffer *buffer = change->buffer;
+	int cpu;
+
+	change->pages = kcalloc(nr_cpu_ids, sizeof(*change->pages), GFP_KERNEL);
+	if (!change->pages)
+		return -ENOMEM;
+
+	for_each_buffer_cpu(buffer, cpu)
+		INIT_LIST_HEAD(&change->pages[cpu].list);
+
+	for_each_buffer_cpu(buffer, cpu) {
+		struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+		struct rb_subbuf_pages *pages = &change->pages[cpu];
+
+		pages->nr_pages = rb_subbuf_nr_pages(cpu_buffer, change->order);
+
+		/* One more to be the reader page */
+		if (__rb_allocate_pages(cpu_buffer, pages->nr_pages + 1,
+					change->order, &pages->list))
+			return -ENOMEM;
+
+		cond_resched();
+	}
+
+	return 0;
+}
+
+static void rb_subbuf_unclaim(struct trace_buffer *buffer)
+{
+	int cpu;
+
+	for_each_buffer_cpu(buffer, cpu)
+		atomic_cmpxchg(&buffer->buffers[cpu]->resize_disabled, -1, 0);
+}
+
+/* Make sure that nobody relies on the pages of @buffer, nor begins to */
+static int rb_subbuf_claim(struct trace_buffer *buffer)
+{
+	int cpu;
+
+	for_each_buffer_cpu(buffer, cpu) {
+		struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+
+		if (rb_pages_in_use(cpu_buffer) ||
+		    atomic_cmpxchg(&cpu_buffer->resize_disabled, 0, -1)) {
+			rb_subbuf_unclaim(buffer);
+			return -EBUSY;
+		}
+	}
+
+	return 0;
+}
+
+/* Nobody is in the middle of an event, as long as record_disabled is held */
+static bool rb_subbuf_writers_gone(struct trace_buffer *buffer)
+{
+	int cpu;
+
+	for_each_buffer_cpu(buffer, cpu) {
+		if (local_read(&buffer->buffers[cpu]->committing))
+			return false;
+	}
+
+	return true;
+}
+
+static void rb_subbuf_empty(struct trace_buffer *buffer)
+{
+	int cpu;
+
+	for_each_buffer_cpu(buffer, cpu)
+		reset_disabled_cpu_buffer(buffer->buffers[cpu]);
+}
+
+/* Exchange the pages of an empty @cpu_buffer with those in @pages */
+static void rb_subbuf_exchange(struct ring_buffer_per_cpu *cpu_buffer,
+			       struct rb_subbuf_pages *pages)
+{
+	struct buffer_page *reader;
+	LIST_HEAD(old);
+
+	guard(raw_spinlock_irqsave)(&cpu_buffer->reader_lock);
+	arch_spin_lock(&cpu_buffer->lock);
+
+	/* The ring has no list head, and flags in its pointers */
+	rb_head_page_deactivate(cpu_buffer);
+	list_add_tail(&old, cpu_buffer->pages);
+	list_add(&cpu_buffer->reader_page->list, &old);
+
+	reader = list_first_entry(&pages->list, struct buffer_page, list);
+	list_del_init(&reader->list);
+	cpu_buffer->reader_page = reader;
+	cpu_buffer->pages = pages->list.next;
+	list_del_init(&pages->list);
+
+	swap(cpu_buffer->nr_pages, pages->nr_pages);
+	swap(cpu_buffer->free_page, pages->free_page);
+	list_splice(&old, &pages->list);
+
+	rb_reset_cpu(cpu_buffer);
+
+	arch_spin_unlock(&cpu_buffer->lock);
+}
+
+static void rb_subbuf_apply(struct rb_subbuf_change *change)
+{
+	struct trace_buffer *buffer = change->buffer;
+	int cpu;
+
+	rb_subbuf_empty(buffer);
+
+	rb_set_subbuf_order(buffer, change->order);
+
+	for_each_buffer_cpu(buffer, cpu)
+		rb_subbuf_exchange(buffer->buffers[cpu], &change->pages[cpu]);
+}
+
+/* Everything that takes memory, and nothing that shows */
+static int rb_subbuf_prepare(struct rb_subbuf_change *change, int nr)
+{
+	int i, ret = 0;
+
+	for (i = 0; !ret && i < nr; i++)
+		ret = rb_subbuf_claim(change[i].buffer);
+
+	for (i = 0; !ret && i < nr; i++)
+		ret = rb_subbuf_alloc(&change[i]);
+
+	return ret;
+}
+
+static int rb_subbuf_replace(struct rb_subbuf_change *change, int nr)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < nr; i++)
+		atomic_inc(&change[i].buffer->record_disabled);
+
+	/* Make sure all commits have finished */
+	synchronize_rcu();
+
+	for (i = 0; i < nr; i++) {
+		if (!rb_subbuf_writers_gone(change[i].buffer))
+			ret = -EBUSY;
+	}
+
+	for (i = 0; !ret && i < nr; i++)
+		rb_subbuf_apply(&change[i]);
+
+	for (i = 0; i < nr; i++)
+		atomic_dec(&change[i].buffer->record_disabled);
+
+	/* ftrace_dump() may still look at an event on the old pages */
+	synchronize_rcu();
+
+	return ret;
+}
+
+static int rb_subbuf_change(struct rb_subbuf_change *change, int nr)
+{
+	int i, ret;
+
+	for (i = 0; i < nr; i++)
+		atomic_inc(&change[i].buffer->resizing);
+
+	/* A swap_cpu() that has not seen that is done after this */
+	synchronize_rcu();
+
+	ret = rb_subbuf_prepare(change, nr);
+	if (!ret)
+		ret = rb_subbuf_replace(change, nr);
+
+	for (i = 0; i < nr; i++) {
+		rb_subbuf_unclaim(change[i].buffer);
+		atomic_dec(&change[i].buffer->resizing);
+		rb_subbuf_free(&change[i]);
+	}
+
+	return ret;
+}
+
+/* Two buffers that swap their roles have no order but that of their addresses */
+static void rb_subbuf_lock(struct trace_buffer *a, struct trace_buffer *b)
+{
+	cpus_read_lock();
+	mutex_lock(b && b < a ? &b->mutex : &a->mutex);
+	if (b)
+		mutex_lock_nested(b < a ? &a->mutex : &b->mutex,
+				  SINGLE_DEPTH_NESTING);
+}
+
+static void rb_subbuf_unlock(struct trace_buffer *a, struct trace_buffer *b)
+{
+	if (b)
+		mutex_unlock(&b->mutex);
+	mutex_unlock(&a->mutex);
+	cpus_read_unlock();
+}
+
+/**
+ * ring_buffer_subbuf_order_set_both - set the sub-buffer size of two buffers
+ * @buffer: The ring buffer
+ * @snapshot: The ring buffer that @buffer swaps pages with, or NULL
+ * @order: A sub-buffer will have 2^@order pages
+ *
+ * If the order is another one already, all events are discarded and all
+ * counters restart. The memory used stays about the same, but there are at
+ * least two sub-buffers and the reader's on each CPU. If the order cannot be
+ * changed for both, both stay as they were.
+ *
+ * The caller keeps out readers that use an event found by ring_buffer_peek(),
+ * ring_buffer_consume() and so on in preemptible context.
+ *
+ * Returns 0 on success, -EINVAL if there is no such size, -ENOMEM, and -EBUSY
+ * if somebody relies on the pages as they are.
+ */
+int ring_buffer_subbuf_order_set_both(struct trace_buffer *buffer,
+				      struct trace_buffer *snapshot, int order)
+{
+	struct rb_subbuf_change change[] = {
+		{ .buffer = buffer, .order = order },
+		{ .buffer = snapshot, .order = order },
+	};
+	int ret = 0;
+
+	if (!rb_subbuf_order_valid(order))
+		return -EINVAL;
+
+	rb_subbuf_lock(buffer, snapshot);
+
+	if (buffer->subbuf_order != order ||
+	    (snapshot && snapshot->subbuf_order != order))
+		ret = rb_subbuf_change(change, snapshot ? 2 : 1);
+
+	rb_subbuf_unlock(buffer, snapshot);
+
+	return ret;
+}
+
+/**
+ * ring_buffer_subbuf_order_set - set the sub-buffer size of a ring buffer
+ * @buffer: The ring buffer
+ * @order: A sub-buffer will have 2^@order pages
+ *
+ * See ring_buffer_subbuf_order_set_both().
+ */
+int ring_buffer_subbuf_order_set(struct trace_buffer *buffer, int order)
+{
+	return ring_buffer_subbuf_order_set_both(buffer, NULL, order);
+}
