@@ -138,11 +138,11 @@ TEST_F(beside, the_present_sub_buffer_size_again_is_success)
 /* "Resizing another CPU's buffer works." */
 TEST_F(beside, resizing_the_buffer_of_another_cpu_works)
 {
-	unsigned int kb = 5 * self->ti.subbuf_kb;
+	unsigned int kb = 2 * TEST_SUBBUFS * self->ti.subbuf_kb;
 
 	EXPECT_EQ(0, cpu_write_number(&self->ti, self->ti.other_cpu,
 				      "buffer_size_kb", kb));
-	EXPECT_EQ(kb, cpu_number(&self->ti, self->ti.other_cpu,
+	EXPECT_LE(kb, cpu_number(&self->ti, self->ti.other_cpu,
 				 "buffer_size_kb"));
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
@@ -728,7 +728,9 @@ TEST_F(unmapped, a_snapshot_trigger_that_failed_does_not_count)
 	EXPECT_NE(0, instance_write(&self->ti, HIST_TRIGGER, "snapshot:x"));
 	EXPECT_NE(0, instance_write(&self->ti, HIST_TRIGGER,
 				    "snapshot if no_such_field == 1"));
-	EXPECT_NE(0, instance_write(&self->ti, HIST_TRIGGER, "!snapshot"));
+	/* Removing one that is not there takes no user away. */
+	instance_write(&self->ti, HIST_TRIGGER, "!snapshot");
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
 	ASSERT_EQ(0, instance_write(&self->ti, TRIGGER, "!snapshot"));
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }

@@ -483,7 +483,7 @@ TEST_F(reader, not_mapped_answers_ENODEV_to_a_nonblocking_descriptor)
 TEST_F(reader, any_other_command_answers_ENOTTY)
 {
 	static const unsigned long commands[] = {
-		1, _IO('R', 0x1f), _IO('R', 0x21), _IO('T', 0x20),
+		_IO('R', 0x1f), _IO('R', 0x21), _IO('T', 0x20),
 		_IOR('R', 0x20, int), _IOW('R', 0x20, int), 0xffffffff,
 	};
 	size_t i;

@@ -241,6 +241,10 @@ static int choose_cpus(struct trace_instance *ti)
 
 	ti->cpu = -1;
 	ti->other_cpu = -1;
+	/* An instance opened earlier has this process on its own CPU. */
+	memset(&set, 0xff, sizeof(set));
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return -errno;
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return -errno;
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {

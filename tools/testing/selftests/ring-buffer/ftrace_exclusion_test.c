@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Snapshots taken by function probes, and mappings. These tests patch kernel
+ * functions, which is why they have a program of their own: some emulators do
+ * that well only with one thread for all CPUs.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+
+#include "buffer_fixture.h"
+
+/* A function that is not called meanwhile. */
+#define FUNCTION	"free_uid"
+#define PROBE		FUNCTION ":snapshot"
+
+FIXTURE(probe) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	int			fd;
+};
+
+BUFFER_VARIANTS(probe);
+
+FIXTURE_SETUP(probe)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(probe)
+{
+	buffer_unmap(&self->mb);
+	close(self->fd);
+	instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n");
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+static int mmap_errno(int fd)
+{
+	return map_error(fd, getpagesize(), PROT_READ, MAP_SHARED, 0);
+}
+
+static bool probe_is_set(struct trace_instance *ti)
+{
+	char text[4096];
+
+	return instance_read(ti, "set_ftrace_filter", text, sizeof(text)) > 0 &&
+	       strstr(text, PROBE);
+}
+
+/* "`EBUSY` while the instance has a snapshot user: [...] function probe" */
+TEST_F(probe, a_snapshot_probe_makes_mmap_answer_EBUSY)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
+	EXPECT_TRUE(probe_is_set(&self->ti));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n"));
+	EXPECT_FALSE(probe_is_set(&self->ti));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+TEST_F(probe, a_counted_snapshot_probe_makes_mmap_answer_EBUSY)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE ":3\n"));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "!" PROBE ":3\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+/* A probe that could not be set leaves no user. */
+TEST_F(probe, a_snapshot_probe_that_failed_does_not_count)
+{
+	EXPECT_NE(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "no_such_function_here:snapshot\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+	EXPECT_NE(0, instance_write(&self->ti, "set_ftrace_filter",
+				    FUNCTION ":snapshot:x\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+	EXPECT_NE(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "!" PROBE "\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+/* Of two, each has to go; the same one again is no second user. */
+TEST_F(probe, each_snapshot_probe_counts)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "free_task:snapshot:1\n"));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n"));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "!free_task:snapshot:1\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+/* "taking a snapshot by any way there is" */
+TEST_F(probe, setting_a_snapshot_probe_while_mapped_is_refused_with_EBUSY)
+{
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
+	EXPECT_FALSE(probe_is_set(&self->ti));
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
+	EXPECT_TRUE(probe_is_set(&self->ti));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+TEST_HARNESS_MAIN

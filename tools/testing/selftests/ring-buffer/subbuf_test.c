@@ -1,0 +1,1081 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * buffer_subbuf_size_kb: a ring buffer of larger sub-buffers.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+
+#include "buffer_fixture.h"
+
+#define SIZE_FILE	"buffer_subbuf_size_kb"
+
+static unsigned int page_kb(void)
+{
+	return getpagesize() / 1024;
+}
+
+/* "at most 128 pages and 1 MiB" */
+static unsigned int largest_kb(void)
+{
+	return 128 * page_kb() < 1024 ? 128 * page_kb() : 1024;
+}
+
+/* Sub-buffers of one page to begin with; each test chooses its own size. */
+FIXTURE(size) {
+	struct trace_instance	ti;
+	struct tally		tally;
+};
+
+FIXTURE_VARIANT(size) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(size, top_level) {
+	.top = true,
+};
+
+FIXTURE_VARIANT_ADD(size, instance) {
+	.top = false,
+};
+
+FIXTURE_SETUP(size)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+}
+
+FIXTURE_TEARDOWN(size)
+{
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+static int set_size(struct trace_instance *ti, unsigned long long kb)
+{
+	return instance_write_number(ti, SIZE_FILE, kb);
+}
+
+/* Changes the size, and leaves room for TEST_SUBBUFS of it. */
+static int use_size(struct trace_instance *ti, unsigned int kb)
+{
+	int err = set_size(ti, kb);
+
+	ti->subbuf_kb = kb;
+	return err ? err : instance_write_number(ti, "buffer_size_kb",
+						 TEST_SUBBUFS * kb);
+}
+
+/* "reads the size in KiB", "The default stays one page" */
+TEST_F(size, it_reads_as_the_size_in_KiB_of_one_page_at_first)
+{
+	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
+}
+
+/* "writing sets it for all CPUs" */
+TEST_F(size, writing_sets_it_for_all_cpus)
+{
+	int cpus[] = { self->ti.cpu, self->ti.other_cpu };
+	struct mapped_buffer mb;
+	size_t i;
+
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(64, instance_number(&self->ti, SIZE_FILE));
+	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
+		ASSERT_EQ(0, buffer_map(&mb, &self->ti, cpus[i], O_NONBLOCK));
+		EXPECT_EQ(64 * 1024, mb.meta->subbuf_size);
+		buffer_unmap(&mb);
+	}
+}
+
+/* An instance has its own size. */
+TEST_F(size, it_leaves_other_instances_alone)
+{
+	struct trace_instance other;
+
+	ASSERT_EQ(0, instance_open(&other, false, 0));
+	EXPECT_EQ(0, set_size(&self->ti, 4 * page_kb()));
+	EXPECT_EQ(page_kb(), instance_number(&other, SIZE_FILE));
+	EXPECT_EQ(0, set_size(&other, 2 * page_kb()));
+	EXPECT_EQ(4 * page_kb(), instance_number(&self->ti, SIZE_FILE));
+	EXPECT_EQ(0, instance_close(&other));
+}
+
+/* "rounded up to a power of two of pages" */
+TEST_F(size, it_is_rounded_up_to_a_power_of_two_of_pages)
+{
+	unsigned int kb, pages;
+
+	for (kb = 1; kb <= 16 * page_kb(); kb++) {
+		for (pages = 1; pages * page_kb() < kb; pages *= 2)
+			;
+		ASSERT_EQ(0, set_size(&self->ti, kb));
+		ASSERT_EQ(pages * page_kb(),
+			  instance_number(&self->ti, SIZE_FILE));
+	}
+}
+
+/* "at most 128 pages and 1 MiB" */
+TEST_F(size, it_may_be_as_large_as_128_pages_and_1_MiB)
+{
+	ASSERT_EQ(0, set_size(&self->ti, largest_kb()));
+	EXPECT_EQ(largest_kb(), instance_number(&self->ti, SIZE_FILE));
+	/* rounded up to that */
+	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	ASSERT_EQ(0, set_size(&self->ti, largest_kb() / 2 + 1));
+	EXPECT_EQ(largest_kb(), instance_number(&self->ti, SIZE_FILE));
+}
+
+/* The writes that have to be refused leave size and events as they are. */
+static void expect_size_refused(struct __test_metadata *_metadata,
+				struct trace_instance *ti, int error,
+				const char *text)
+{
+	long long size = instance_number(ti, SIZE_FILE);
+
+	ASSERT_EQ(0, write_events(ti, 1, EVENT_LARGE));
+	EXPECT_EQ(error, instance_write(ti, SIZE_FILE, text))
+		TH_LOG("written: \"%s\"", text);
+	EXPECT_EQ(size, instance_number(ti, SIZE_FILE));
+	EXPECT_EQ(ti->seq, count_trace_lines(ti, "trace"));
+}
+
+/* "More, 0, or not a number -> `EINVAL`" */
+TEST_F(size, more_than_the_largest_is_refused_with_EINVAL)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u", largest_kb() + 1);
+	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
+	snprintf(text, sizeof(text), "%u", 2 * largest_kb());
+	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
+	expect_size_refused(_metadata, &self->ti, -EINVAL, "4294967296");
+}
+
+/* Sizes whose bytes do not fit an unsigned long. */
+TEST_F(size, sizes_that_wrap_are_refused_with_EINVAL)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", ~0UL);
+	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
+	snprintf(text, sizeof(text), "%lu", ~0UL / 1024 + 1 + 4);
+	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
+	snprintf(text, sizeof(text), "%lu", ~0UL / 2 + 1);
+	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
+}
+
+TEST_F(size, zero_is_refused_with_EINVAL)
+{
+	expect_size_refused(_metadata, &self->ti, -EINVAL, "0");
+}
+
+TEST_F(size, what_is_not_a_number_is_refused_with_EINVAL)
+{
+	static const char * const texts[] = {
+		"four", "-4", "4k", "8 8", "\n", "0.5",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		expect_size_refused(_metadata, &self->ti, -EINVAL, texts[i]);
+}
+
+/* "beyond an unsigned long -> `ERANGE`" */
+TEST_F(size, beyond_an_unsigned_long_is_refused_with_ERANGE)
+{
+	expect_size_refused(_metadata, &self->ti, -ERANGE,
+			    "18446744073709551616");
+	expect_size_refused(_metadata, &self->ti, -ERANGE,
+			    "99999999999999999999999999");
+}
+
+/* "the present size -> success": and nothing is discarded for it */
+TEST_F(size, the_present_size_is_success_and_discards_nothing)
+{
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
+	ASSERT_EQ(0, use_size(&self->ti, 64));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	/* rounded up, it is the present one */
+	ASSERT_EQ(0, set_size(&self->ti, 50));
+	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
+}
+
+/* "a mapped CPU [...] -> `EBUSY`" */
+TEST_F(size, a_mapped_cpu_makes_it_answer_EBUSY)
+{
+	struct mapped_buffer mb;
+
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.other_cpu, 0));
+	expect_size_refused(_metadata, &self->ti, -EBUSY, "64");
+	buffer_unmap(&mb);
+	EXPECT_EQ(0, set_size(&self->ti, 64));
+}
+
+/* "[...] or an open `trace` reader -> `EBUSY`" */
+TEST_F(size, an_open_trace_makes_it_answer_EBUSY)
+{
+	int trace;
+
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	trace = instance_file(&self->ti, "trace", O_RDONLY);
+	ASSERT_LE(0, trace);
+	EXPECT_EQ(-EBUSY, set_size(&self->ti, 64));
+	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
+	close(trace);
+	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(0, set_size(&self->ti, 64));
+}
+
+TEST_F(size, an_open_trace_of_one_cpu_makes_it_answer_EBUSY)
+{
+	int trace = cpu_file(&self->ti, self->ti.other_cpu, "trace", O_RDONLY);
+
+	ASSERT_LE(0, trace);
+	EXPECT_EQ(-EBUSY, set_size(&self->ti, 64));
+	close(trace);
+	EXPECT_EQ(0, set_size(&self->ti, 64));
+}
+
+/* "Changing it discards the events of the buffer" */
+TEST_F(size, changing_it_discards_the_events)
+{
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
+	ASSERT_EQ(0, write_events(&self->ti, 7, EVENT_LARGE));
+	EXPECT_EQ(7, count_trace_lines(&self->ti, "trace"));
+	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
+}
+
+/* "and its snapshot" */
+TEST_F(size, changing_it_discards_the_snapshot)
+{
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_EQ(5, count_trace_lines(&self->ti, "snapshot"));
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "snapshot"));
+}
+
+/* "and every counter restarts" */
+TEST_F(size, changing_it_restarts_every_counter)
+{
+	static const char * const names[] = {
+		"entries", "overrun", "commit overrun", "bytes",
+		"dropped events", "read events",
+	};
+	struct mapped_buffer mb;
+	size_t i;
+
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &mb));
+	buffer_unmap(&mb);
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		EXPECT_EQ(0, cpu_stat(&self->ti, self->ti.cpu, names[i]))
+			TH_LOG("counter %zu", i);
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	EXPECT_EQ(0, mb.meta->entries);
+	EXPECT_EQ(0, mb.meta->overrun);
+	EXPECT_EQ(0, mb.meta->read);
+	EXPECT_EQ(0, mb.meta->pages_lost);
+	EXPECT_EQ(0, mb.meta->reader.lost_events);
+	buffer_unmap(&mb);
+}
+
+/* The bytes a CPU's buffer was asked to hold stay about the same. */
+TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "512"));
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_LE(512 - 64, instance_number(&self->ti, "buffer_size_kb"));
+	EXPECT_GE(512 + 64, instance_number(&self->ti, "buffer_size_kb"));
+}
+
+static long long available_kb(void)
+{
+	char text[4096], *line;
+
+	if (read_file("/proc/meminfo", text, sizeof(text)) < 0)
+		return -1;
+	line = strstr(text, "MemAvailable:");
+	return line ? strtoll(line + strlen("MemAvailable:"), NULL, 10) : -1;
+}
+
+/* "`ENOMEM` leaves both untouched: everything is allocated first." */
+TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
+{
+	long long kb = available_kb() / 10 * 6;
+
+	ASSERT_LT(0, kb);
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      kb));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	EXPECT_EQ(-ENOMEM, set_size(&self->ti, 64));
+	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
+	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(kb, cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb"));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	EXPECT_EQ(10, count_trace_lines(&self->ti, "trace"));
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "8"));
+	EXPECT_EQ(0, set_size(&self->ti, 64));
+}
+
+/* The buffer's new memory can be had, the snapshot's cannot. */
+TEST_F(size, ENOMEM_for_the_snapshot_leaves_both_untouched)
+{
+	long long kb = available_kb() / 100 * 28;
+
+	ASSERT_LT(0, kb);
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      kb));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_EQ(0, write_events(&self->ti, 7, EVENT_LARGE));
+	EXPECT_EQ(-ENOMEM, set_size(&self->ti, 64));
+	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
+	EXPECT_EQ(7, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(5, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_EQ(kb, cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb"));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "8"));
+	EXPECT_EQ(0, set_size(&self->ti, 64));
+}
+
+/* "`events/header_page` tells the size" */
+static long long header_page_size(struct trace_instance *ti)
+{
+	char text[1024], *field;
+
+	if (instance_read(ti, "events/header_page", text, sizeof(text)) < 0)
+		return -1;
+	field = strstr(text, "field: char data;");
+	field = field ? strstr(field, "size:") : NULL;
+	return field ? strtoll(field + strlen("size:"), NULL, 10) : -1;
+}
+
+TEST_F(size, header_page_tells_the_size)
+{
+	EXPECT_EQ(getpagesize() - SUBBUF_HEADER, header_page_size(&self->ti));
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(64 * 1024 - SUBBUF_HEADER, header_page_size(&self->ti));
+	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	EXPECT_EQ(getpagesize() - SUBBUF_HEADER, header_page_size(&self->ti));
+}
+
+/* "At the default of one page nothing changes for anybody, to the byte." */
+TEST_F(size, header_page_is_as_ever_at_the_default)
+{
+	char text[1024], want[1024];
+
+	snprintf(want, sizeof(want),
+		 "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		 "\tfield: local_t commit;\toffset:8;\tsize:%zu;\tsigned:1;\n"
+		 "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+		 "\tfield: char data;\toffset:16;\tsize:%d;\tsigned:%d;\n",
+		 sizeof(long), getpagesize() - 16, (char)-1 < 0);
+	ASSERT_LT(0, instance_read(&self->ti, "events/header_page", text,
+				   sizeof(text)));
+	EXPECT_STREQ(want, text);
+}
+
+TEST_F(size, buffer_size_counts_as_ever_at_the_default)
+{
+	struct mapped_buffer mb;
+
+	/* 100 pages of 4096 - 16 bytes hold 398.4 KiB */
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "398"));
+	EXPECT_EQ(398, instance_number(&self->ti, "buffer_size_kb"));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	EXPECT_EQ((398 * 1024 + getpagesize() - 17) / (getpagesize() - 16) + 1,
+		  mb.meta->nr_subbufs);
+	buffer_unmap(&mb);
+}
+
+/* What is the same for every size of sub-buffers. */
+FIXTURE(large) {
+	struct trace_instance	ti;
+	struct tally		tally;
+	int			fd;
+	size_t			subbuf;
+};
+
+FIXTURE_VARIANT(large) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(large, top_level_8k) {
+	.top = true, .subbuf_kb = 8,
+};
+
+FIXTURE_VARIANT_ADD(large, top_level_64k) {
+	.top = true, .subbuf_kb = 64,
+};
+
+FIXTURE_VARIANT_ADD(large, instance_8k) {
+	.top = false, .subbuf_kb = 8,
+};
+
+FIXTURE_VARIANT_ADD(large, instance_64k) {
+	.top = false, .subbuf_kb = 64,
+};
+
+FIXTURE_VARIANT_ADD(large, instance_512k) {
+	.top = false, .subbuf_kb = 512,
+};
+
+FIXTURE_SETUP(large)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->subbuf = variant->subbuf_kb * 1024;
+	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			    O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(large)
+{
+	close(self->fd);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* "`trace_pipe_raw` reads [...] whole sub-buffers of it" */
+TEST_F(large, trace_pipe_raw_reads_whole_sub_buffers)
+{
+	unsigned char *page = malloc(self->subbuf);
+
+	ASSERT_NE(NULL, page);
+	ASSERT_LT(0, write_bytes(&self->ti, 4 * self->subbuf, EVENT_LARGE));
+	ASSERT_EQ(self->subbuf, read(self->fd, page, self->subbuf));
+	EXPECT_LT(self->subbuf - 1000, subbuf_commit(page) & COMMIT_LENGTH);
+	tally_page(&self->tally, page, self->subbuf);
+	ASSERT_LT(0, tally_read(&self->tally, self->fd, self->subbuf));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.seen);
+	free(page);
+}
+
+/* A program that reads pages gets all the bytes, in pieces. */
+TEST_F(large, trace_pipe_raw_can_be_read_a_page_at_a_time)
+{
+	size_t part = getpagesize(), got = 0;
+	unsigned char *page = malloc(self->subbuf);
+	ssize_t len;
+
+	ASSERT_NE(NULL, page);
+	ASSERT_LT(0, write_bytes(&self->ti, 2 * self->subbuf, EVENT_LARGE));
+	while ((len = read(self->fd, page + got, part)) > 0) {
+		got += len;
+		if (got == self->subbuf) {
+			tally_page(&self->tally, page, self->subbuf);
+			got = 0;
+		}
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.seen);
+	free(page);
+}
+
+TEST_F(large, loss_is_exact_in_what_is_read)
+{
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, tally_read(&self->tally, self->fd, self->subbuf));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.next);
+}
+
+/* "[...] and splices whole sub-buffers of it" */
+TEST_F(large, trace_pipe_raw_splices_whole_sub_buffers)
+{
+	unsigned char *page = malloc(self->subbuf);
+	int pipes[2], subbufs = 0;
+	size_t got;
+	ssize_t len;
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_LT(0, write_bytes(&self->ti, 4 * self->subbuf, EVENT_LARGE));
+	while ((len = splice(self->fd, NULL, pipes[1], NULL, 2 * self->subbuf,
+			     SPLICE_F_NONBLOCK)) > 0) {
+		ASSERT_EQ(0, len % self->subbuf);
+		for (got = 0; got < len; got += self->subbuf, subbufs++) {
+			ASSERT_EQ(self->subbuf,
+				  read(pipes[0], page, self->subbuf));
+			tally_page(&self->tally, page, self->subbuf);
+		}
+	}
+	EXPECT_LE(3, subbufs);
+	ASSERT_LE(0, tally_read(&self->tally, self->fd, self->subbuf));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.seen);
+	close(pipes[0]);
+	close(pipes[1]);
+	free(page);
+}
+
+TEST_F(large, splice_of_less_than_a_sub_buffer_is_refused_with_EINVAL)
+{
+	int pipes[2];
+
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_LT(0, write_bytes(&self->ti, 2 * self->subbuf, EVENT_LARGE));
+	EXPECT_EQ(-1, splice(self->fd, NULL, pipes[1], NULL, self->subbuf / 2,
+			     SPLICE_F_NONBLOCK));
+	EXPECT_EQ(EINVAL, errno);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+TEST_F(large, trace_shows_every_event)
+{
+	ASSERT_EQ(0, write_events(&self->ti, 6 * self->ti.subbuf_kb, EVENT_LARGE));
+	EXPECT_EQ(self->ti.seq, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(self->ti.seq, count_trace_lines(&self->ti, "trace"));
+}
+
+/* "the snapshot buffer follows": one that exists when the size changes */
+TEST_F(large, a_snapshot_buffer_follows_a_change)
+{
+	size_t size = 2 * self->subbuf > largest_kb() * 1024 ?
+		      self->subbuf / 2 : 2 * self->subbuf;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_EQ(0, use_size(&self->ti, size / 1024));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * size, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(self->ti.seq, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
+	/* Both are of that size now, whichever is which. */
+	ASSERT_EQ(0, write_events(&self->ti, 4, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(4, count_trace_lines(&self->ti, "snapshot"));
+}
+
+/* One that is allocated later. */
+TEST_F(large, a_snapshot_buffer_made_later_has_the_size)
+{
+	int raw;
+
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * self->subbuf, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	raw = cpu_file(&self->ti, self->ti.cpu, "snapshot_raw",
+		       O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, raw);
+	ASSERT_LE(3, tally_read(&self->tally, raw, self->subbuf));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.seen);
+	close(raw);
+}
+
+/* A snapshot of one CPU swaps its buffer alone. */
+TEST_F(large, a_snapshot_of_one_cpu_swaps_its_buffer)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * self->subbuf, EVENT_LARGE));
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "snapshot", "1"));
+	EXPECT_EQ(self->ti.seq, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
+}
+
+/* Writes one raw marker of @size bytes; its last word is its size. */
+static ssize_t write_one(struct trace_instance *ti, size_t size)
+{
+	static char bytes[2 << 20];
+	struct event_payload *payload = (void *)bytes;
+	uint32_t last = size;
+	ssize_t ret;
+
+	memset(bytes, 0x5a, size);
+	payload->tag = EVENT_TAG;
+	payload->seq = ti->seq;
+	memcpy(bytes + size - sizeof(last), &last, sizeof(last));
+	ret = write(ti->marker, bytes, size);
+	if (ret >= 0)
+		ti->seq++;
+	return ret < 0 ? -errno : ret;
+}
+
+/* Record, entry and id: what else there is in an event of a raw marker. */
+#define LARGEST_OVERHEAD	32
+
+/* "an event may be as large as a sub-buffer allows" */
+TEST_F(large, an_event_may_fill_a_sub_buffer)
+{
+	size_t size = self->subbuf - SUBBUF_HEADER - LARGEST_OVERHEAD;
+	unsigned char *page = malloc(self->subbuf);
+	uint32_t last = 0, end, i;
+
+	ASSERT_NE(NULL, page);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(size, write_one(&self->ti, size));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(self->subbuf, read(self->fd, page, self->subbuf));
+		tally_page(&self->tally, page, self->subbuf);
+		end = SUBBUF_HEADER + 4 + 4 + 8 + size;
+		memcpy(&last, page + end - sizeof(last), sizeof(last));
+		EXPECT_EQ(size, last);
+	}
+	EXPECT_EQ(3, self->tally.seen);
+	EXPECT_TRUE(tally_exact(&self->tally));
+	free(page);
+}
+
+/* "`trace_marker_raw` goes up to the largest event", and not beyond */
+TEST_F(large, trace_marker_raw_goes_up_to_the_largest_event)
+{
+	size_t low = self->subbuf / 2, high = self->subbuf;
+
+	ASSERT_EQ(low, write_one(&self->ti, low));
+	EXPECT_GT(0, write_one(&self->ti, high));
+	while (high - low > 4) {
+		size_t middle = (low + (high - low) / 2) & ~3UL;
+
+		if (write_one(&self->ti, middle) == middle)
+			low = middle;
+		else
+			high = middle;
+	}
+	EXPECT_LE(self->subbuf - SUBBUF_HEADER - LARGEST_OVERHEAD, low);
+	ASSERT_LT(0, tally_read(&self->tally, self->fd, self->subbuf));
+	EXPECT_EQ(0, self->tally.malformed);
+	EXPECT_EQ(self->ti.seq, self->tally.next);
+	EXPECT_GT(0, write_one(&self->ti, self->subbuf + 4096));
+}
+
+/* The number of bytes that trace_marker takes of @size. */
+static ssize_t write_text(struct trace_instance *ti, size_t size)
+{
+	static char text[16384];
+	int fd = instance_file(ti, "trace_marker", O_WRONLY);
+	ssize_t ret;
+
+	memset(text, 'x', size);
+	ret = write(fd, text, size);
+	close(fd);
+	return ret < 0 ? -errno : ret;
+}
+
+/* "larger ones allow 4096" */
+TEST_F(large, trace_marker_takes_4096_bytes)
+{
+	ASSERT_EQ(4096, write_text(&self->ti, 4096));
+	EXPECT_EQ(4096, write_text(&self->ti, 5000));
+	EXPECT_EQ(100, write_text(&self->ti, 100));
+}
+
+/* Lines of a trace file that contain @text. */
+static long count_lines_with(struct trace_instance *ti, const char *file,
+			     const char *text)
+{
+	char path[256], *line = NULL;
+	size_t size = 0;
+	long count = 0;
+	FILE *trace;
+
+	if (instance_path(ti, path, sizeof(path), file))
+		return -1;
+	trace = fopen(path, "r");
+	if (!trace)
+		return -1;
+	while (getline(&line, &size, trace) > 0)
+		count += strstr(line, text) != NULL;
+	free(line);
+	fclose(trace);
+	return count;
+}
+
+/* "Text that does not fit a line of output prints `[LINE TOO BIG]`." */
+TEST_F(large, text_that_fits_no_line_prints_LINE_TOO_BIG)
+{
+	size_t size = self->subbuf / 4 * 3;
+
+	/* Each byte prints as three characters: more than a page of them. */
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ASSERT_EQ(size, write_one(&self->ti, size));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", "[LINE TOO BIG]"));
+	/* What comes before and after it is there. */
+	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", "buf: 00 00 00 00"));
+	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", "buf: 02 00 00 00"));
+}
+
+TEST_F(large, trace_pipe_prints_LINE_TOO_BIG_and_goes_on)
+{
+	int pipe = instance_file(&self->ti, "trace_pipe",
+				 O_RDONLY | O_NONBLOCK);
+	size_t size = self->subbuf / 4 * 3, done = 0;
+	static char text[65536];
+	ssize_t len;
+
+	ASSERT_LE(0, pipe);
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ASSERT_EQ(size, write_one(&self->ti, size));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	while ((len = read(pipe, text + done, sizeof(text) - 1 - done)) > 0)
+		done += len;
+	close(pipe);
+	EXPECT_NE(NULL, strstr(text, "buf: 00 00 00 00"));
+	EXPECT_NE(NULL, strstr(text, "[LINE TOO BIG]"));
+	EXPECT_NE(NULL, strstr(text, "buf: 02 00 00 00"));
+}
+
+/* "With one-page sub-buffers `trace_marker` keeps its 1024 bytes" */
+TEST_F(size, trace_marker_keeps_its_1024_bytes_at_the_default)
+{
+	EXPECT_EQ(1024, write_text(&self->ti, 1024));
+	EXPECT_EQ(1024, write_text(&self->ti, 1025));
+	EXPECT_EQ(1024, write_text(&self->ti, 4096));
+	/* and gets them back when the default is restored */
+	ASSERT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(4096, write_text(&self->ti, 4096));
+	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	EXPECT_EQ(1024, write_text(&self->ti, 4096));
+}
+
+/* "Spare [...] pages keep the order they were allocated with." */
+TEST_F(size, a_reader_that_was_open_reads_on_after_a_change)
+{
+	unsigned int sizes[] = { 64, page_kb(), 8, largest_kb(), page_kb() };
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			  O_RDONLY | O_NONBLOCK);
+	unsigned char *page = malloc(largest_kb() * 1024);
+	size_t i;
+
+	ASSERT_LE(0, fd);
+	ASSERT_NE(NULL, page);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		size_t bytes = sizes[i] * 1024;
+
+		ASSERT_LT(0, write_bytes(&self->ti, bytes / 2, EVENT_LARGE));
+		/* Part of a sub-buffer, so that a spare page is kept. */
+		ASSERT_LT(0, read(fd, page, 1024));
+		ASSERT_EQ(0, use_size(&self->ti, sizes[i]));
+		memset(&self->tally, 0, sizeof(self->tally));
+		self->tally.next = self->ti.seq;
+		ASSERT_LT(0, write_bytes(&self->ti, 3 * bytes, EVENT_LARGE));
+		/* What was begun belongs to the events that are gone. */
+		while (read(fd, page, bytes) == (ssize_t)bytes) {
+			struct tally one = { .unknown_loss = true };
+
+			tally_page(&one, page, bytes);
+			EXPECT_EQ(0, one.malformed);
+			self->tally.next = one.next;
+		}
+		EXPECT_EQ(self->ti.seq, self->tally.next);
+	}
+	close(fd);
+	free(page);
+}
+
+/* "cached [...] pages": those that readers give back, taken at another size */
+TEST_F(size, pages_given_back_are_not_used_for_another_size)
+{
+	unsigned int sizes[] = { page_kb(), 64, page_kb(), largest_kb(), 8 };
+	size_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		size_t bytes = sizes[i] * 1024;
+
+		ASSERT_EQ(0, use_size(&self->ti, sizes[i]));
+		fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			      O_RDONLY | O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		memset(&self->tally, 0, sizeof(self->tally));
+		self->tally.next = self->ti.seq;
+		ASSERT_LT(0, write_bytes(&self->ti, 3 * bytes, EVENT_LARGE));
+		ASSERT_LT(0, tally_read(&self->tally, fd, bytes));
+		EXPECT_TRUE(tally_exact(&self->tally));
+		EXPECT_EQ(self->ti.seq, self->tally.next);
+		/* Half a read leaves a page behind at close. */
+		ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_LARGE));
+		ASSERT_LT(0, tally_read(&self->tally, fd, bytes));
+		close(fd);
+	}
+}
+
+/* "and piped pages" */
+TEST_F(size, piped_sub_buffers_survive_a_change)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			  O_RDONLY | O_NONBLOCK);
+	unsigned char *page = malloc(64 * 1024);
+	int pipes[2];
+
+	ASSERT_LE(0, fd);
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, use_size(&self->ti, 64));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * 64 * 1024, EVENT_LARGE));
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_EQ(64 * 1024, splice(fd, NULL, pipes[1], NULL, 64 * 1024,
+				    SPLICE_F_NONBLOCK));
+	ASSERT_EQ(0, use_size(&self->ti, page_kb()));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(64 * 1024, read(pipes[0], page, 64 * 1024));
+	tally_page(&self->tally, page, 64 * 1024);
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_LT(100, self->tally.seen);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(fd);
+	free(page);
+}
+
+/*
+ * "It races safely with every reader there is, and with CPU hotplug." Each of
+ * these goes on until it is killed, and ends by itself only for what it saw.
+ */
+static void read_raw_forever(struct trace_instance *ti)
+{
+	size_t size = largest_kb() * 1024;
+	unsigned char *page = malloc(size);
+	int fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ssize_t len;
+
+	while (fd >= 0 && page) {
+		struct tally one = { .unknown_loss = true };
+
+		len = read(fd, page, size);
+		if (len > SUBBUF_HEADER && len >= getpagesize())
+			tally_page(&one, page, len);
+		if (one.malformed)
+			return;
+	}
+}
+
+static void read_parts_forever(struct trace_instance *ti)
+{
+	char part[1000];
+	int fd;
+
+	for (;;) {
+		fd = cpu_file(ti, ti->cpu, "trace_pipe_raw",
+			      O_RDONLY | O_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (read(fd, part, sizeof(part)) > 0)
+			read(fd, part, sizeof(part));
+		close(fd);
+	}
+}
+
+static void splice_forever(struct trace_instance *ti)
+{
+	static char bytes[1 << 20];
+	int fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	int pipes[2];
+
+	if (fd < 0 || pipe(pipes) || fcntl(pipes[0], F_SETFL, O_NONBLOCK))
+		return;
+	for (;;) {
+		splice(fd, NULL, pipes[1], NULL, sizeof(bytes),
+		       SPLICE_F_NONBLOCK);
+		while (read(pipes[0], bytes, sizeof(bytes)) > 0)
+			;
+	}
+}
+
+static void read_trace_forever(struct trace_instance *ti)
+{
+	while (count_trace_lines(ti, "trace") >= 0)
+		sleep_ms(1);
+}
+
+static void read_trace_pipe_forever(struct trace_instance *ti)
+{
+	int fd = instance_file(ti, "trace_pipe", O_RDONLY | O_NONBLOCK);
+	char text[4096];
+
+	while (fd >= 0)
+		read(fd, text, sizeof(text));
+}
+
+static void map_forever(struct trace_instance *ti)
+{
+	struct mapped_buffer mb;
+	int i;
+
+	for (;;) {
+		struct tally tally = { .unknown_loss = true };
+
+		if (buffer_map(&mb, ti, ti->cpu, O_NONBLOCK))
+			continue;
+		for (i = 0; i < 10; i++)
+			tally_get_reader(&tally, &mb);
+		if (tally.malformed)
+			return;
+		buffer_unmap(&mb);
+		sleep_ms(2);
+	}
+}
+
+static void snapshot_forever(struct trace_instance *ti)
+{
+	for (;;) {
+		instance_write(ti, "snapshot", "1");
+		cpu_write(ti, ti->cpu, "snapshot", "1");
+		instance_write(ti, "snapshot", "0");
+		sleep_ms(2);
+	}
+}
+
+static void poll_forever(struct trace_instance *ti)
+{
+	int fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	while (fd >= 0)
+		poll(&pfd, 1, 2);
+}
+
+static void write_forever(struct trace_instance *ti)
+{
+	run_on_cpu(ti->cpu);
+	for (;;) {
+		write_events(ti, 20, EVENT_LARGE);
+		write_events(ti, 20, EVENT_SMALL);
+	}
+}
+
+static void resize_forever(struct trace_instance *ti)
+{
+	for (;;) {
+		instance_write(ti, "buffer_size_kb", "256");
+		instance_write(ti, "buffer_size_kb", "700");
+		sleep_ms(2);
+	}
+}
+
+static void plug_forever(struct trace_instance *ti)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
+		 ti->cpu);
+	for (;;) {
+		write_file(path, "0");
+		write_file(path, "1");
+		sleep_ms(10);
+	}
+}
+
+typedef void (*racer)(struct trace_instance *ti);
+
+static pid_t fork_racer(struct trace_instance *ti, racer race)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	run_on_cpu(ti->other_cpu);
+	race(ti);
+	_exit(1);
+}
+
+/* Changes the size as often as it can for a while. Returns the changes. */
+static int change_size_for(struct trace_instance *ti, unsigned int ms)
+{
+	unsigned int sizes[] = { 64, page_kb(), 8, 128 };
+	long long end = monotonic_ns() + ms * 1000000LL;
+	int changes = 0, err;
+	size_t i;
+
+	for (i = 0; monotonic_ns() < end; i++) {
+		err = set_size(ti, sizes[i % ARRAY_SIZE(sizes)]);
+		if (err && err != -EBUSY && err != -ENOMEM)
+			return err;
+		changes += !err;
+	}
+	return changes;
+}
+
+static void expect_race_is_safe(struct __test_metadata *_metadata,
+				struct trace_instance *ti, racer race)
+{
+	pid_t writer = fork_racer(ti, write_forever);
+	pid_t racing = fork_racer(ti, race);
+	struct tally tally = { .unknown_loss = true };
+	int fd;
+
+	ASSERT_LT(0, writer);
+	ASSERT_LT(0, racing);
+	EXPECT_LT(0, change_size_for(ti, 1500));
+	EXPECT_EQ(-EAGAIN, child_status(racing, 0));
+	EXPECT_EQ(0, kill_child(racing));
+	EXPECT_EQ(-EAGAIN, child_status(writer, 0));
+	EXPECT_EQ(0, kill_child(writer));
+	/* Whatever was interrupted, the buffer works. */
+	write_file("/sys/devices/system/cpu/cpu1/online", "1");
+	run_on_cpu(ti->cpu);
+	EXPECT_EQ(0, instance_write(ti, "trace", ""));
+	ASSERT_EQ(0, use_size(ti, 64));
+	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	EXPECT_LT(0, tally_read(&tally, fd, 64 * 1024));
+	EXPECT_EQ(10, tally.seen);
+	EXPECT_TRUE(tally_exact(&tally));
+	close(fd);
+}
+
+TEST_F(size, changing_it_races_safely_with_read)
+{
+	expect_race_is_safe(_metadata, &self->ti, read_raw_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_partial_reads)
+{
+	expect_race_is_safe(_metadata, &self->ti, read_parts_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_splice)
+{
+	expect_race_is_safe(_metadata, &self->ti, splice_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_trace)
+{
+	expect_race_is_safe(_metadata, &self->ti, read_trace_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_trace_pipe)
+{
+	expect_race_is_safe(_metadata, &self->ti, read_trace_pipe_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_mappings)
+{
+	expect_race_is_safe(_metadata, &self->ti, map_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_snapshots)
+{
+	expect_race_is_safe(_metadata, &self->ti, snapshot_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_poll)
+{
+	expect_race_is_safe(_metadata, &self->ti, poll_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_resizing)
+{
+	expect_race_is_safe(_metadata, &self->ti, resize_forever);
+}
+
+TEST_F(size, changing_it_races_safely_with_cpu_hotplug)
+{
+	expect_race_is_safe(_metadata, &self->ti, plug_forever);
+}
+
+TEST_HARNESS_MAIN
