@@ -12,7 +12,8 @@
 . "$harness/source.sh"
 
 flavour=${FLAVOUR:-default}
-arch=${KARCH:-x86_64}
+arch=x86_64
+! grep -qx CONFIG_64BIT=n "$harness/config/$flavour.config" 2>/dev/null || arch=i386
 
 flavour_fragments()
 {

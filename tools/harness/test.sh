@@ -65,7 +65,7 @@ all_tests()
 	cat "$work/background.err" >&2
 	cat "$work/background"
 	suite selftests-debug selftests debug
-	[ "$what" != all ] || suite patches patches boot
+	[ "$what" != all ] || { suite flavours; suite patches patches boot; }
 }
 
 summary()
