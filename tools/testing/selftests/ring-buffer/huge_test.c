@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A buffer of more than 4 GiB on one CPU. Not run with the others: it needs
+ * 6 GiB of memory.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+
+#include "buffer_fixture.h"
+
+#define BUFFER_KB	(4352ULL * 1024)
+#define NEEDED_KB	(BUFFER_KB + 512 * 1024)
+
+FIXTURE(huge) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+};
+
+FIXTURE_VARIANT(huge) {
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(huge, instance) {
+	.subbuf_kb = 0,
+};
+
+FIXTURE_VARIANT_ADD(huge, instance_large) {
+	.subbuf_kb = 512,
+};
+
+FIXTURE_SETUP(huge)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, false, variant->subbuf_kb));
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      BUFFER_KB))
+		TH_LOG("needs %llu KiB of memory", NEEDED_KB);
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+}
+
+FIXTURE_TEARDOWN(huge)
+{
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* "Buffers of any size map, beyond 4 GiB a CPU too." */
+TEST_F_TIMEOUT(huge, buffer_beyond_4_GiB_maps_whole, 600)
+{
+	EXPECT_LT(1ULL << 32, self->mb.len);
+	/* Its last sub-buffer is there, and nothing behind it. */
+	EXPECT_EQ(0, map_error(self->mb.fd, self->mb.meta->subbuf_size,
+			       PROT_READ, MAP_SHARED,
+			       self->mb.len - self->mb.meta->subbuf_size));
+	EXPECT_EQ(EINVAL, map_error(self->mb.fd, self->mb.meta->subbuf_size,
+				    PROT_READ, MAP_SHARED, self->mb.len));
+}
+
+/* Events of the largest size, until the ring is full; each in its place. */
+TEST_F_TIMEOUT(huge, sub_buffers_beyond_4_GiB_are_where_they_belong, 600)
+{
+	uint32_t size = self->mb.meta->subbuf_size, id, seq;
+	static char bytes[512 * 1024];
+	struct event_payload *payload = (void *)bytes;
+	unsigned int count = self->mb.meta->nr_subbufs - 1;
+	struct tally tally = { 0 };
+
+	if (size < 64 * 1024)
+		return;
+	memset(bytes, 0x5a, sizeof(bytes));
+	payload->tag = EVENT_TAG;
+	for (seq = 0; seq < count; seq++) {
+		payload->seq = seq;
+		ASSERT_EQ(size - 64, write(self->ti.marker, bytes, size - 64));
+	}
+	for (id = 1; id <= count; id++) {
+		ASSERT_LT(0, tally_get_reader(&tally, &self->mb));
+		ASSERT_EQ(id, self->mb.meta->reader.id);
+	}
+	EXPECT_TRUE(tally_exact(&tally));
+	EXPECT_EQ(count, tally.seen);
+}
+
+TEST_HARNESS_MAIN
