@@ -22,35 +22,10 @@
 /* Long enough for a waiter that was woken, on the slowest machine. */
 #define WOKEN_MS		20000
 
-#define BUFFER_VARIANTS(fixture)					\
-FIXTURE_VARIANT(fixture) {						\
-	bool		top;						\
-	unsigned int	subbuf_kb;					\
-};									\
-FIXTURE_VARIANT_ADD(fixture, top_level) {				\
-	.top = true,							\
-};									\
-FIXTURE_VARIANT_ADD(fixture, top_level_large) {				\
-	.top = true, .subbuf_kb = LARGE_SUBBUF_KB,			\
-};									\
-FIXTURE_VARIANT_ADD(fixture, instance) {				\
-	.top = false,							\
-};									\
-FIXTURE_VARIANT_ADD(fixture, instance_large) {				\
-	.top = false, .subbuf_kb = LARGE_SUBBUF_KB,			\
-}
-
-/* For what is the same at the top level, or is not possible there. */
-#define INSTANCE_VARIANTS(fixture)					\
-FIXTURE_VARIANT(fixture) {						\
-	bool		top;						\
-	unsigned int	subbuf_kb;					\
-};									\
-FIXTURE_VARIANT_ADD(fixture, instance) {				\
-	.top = false,							\
-};									\
-FIXTURE_VARIANT_ADD(fixture, instance_large) {				\
-	.top = false, .subbuf_kb = LARGE_SUBBUF_KB,			\
-}
+/* The variants of a fixture: struct { bool top; unsigned int subbuf_kb; } */
+#define TOP_LEVEL	{ .top = true, .subbuf_kb = 0 }
+#define TOP_LEVEL_LARGE	{ .top = true, .subbuf_kb = LARGE_SUBBUF_KB }
+#define INSTANCE	{ .top = false, .subbuf_kb = 0 }
+#define INSTANCE_LARGE	{ .top = false, .subbuf_kb = LARGE_SUBBUF_KB }
 
 #endif /* SELFTEST_RING_BUFFER_FIXTURE_H */

@@ -16,7 +16,15 @@ FIXTURE(compat) {
 	struct tally		tally;
 };
 
-BUFFER_VARIANTS(compat);
+FIXTURE_VARIANT(compat) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(compat, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(compat, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(compat, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(compat, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(compat)
 {

@@ -25,7 +25,15 @@ FIXTURE(beside) {
 	struct tally		tally;
 };
 
-BUFFER_VARIANTS(beside);
+FIXTURE_VARIANT(beside) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(beside, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(beside, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(beside, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(beside, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(beside)
 {
@@ -299,7 +307,7 @@ TEST_F(beside, current_tracer_answers_EBUSY_while_trace_pipe_raw_is_open)
 /* "`read(2)` [...] work as before and refresh the meta page" */
 TEST_F(beside, read_works_and_refreshes_the_meta_page)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	struct tally read = { 0 };
 
 	ASSERT_EQ(0, write_events(&self->ti, 8, EVENT_LARGE));
@@ -358,7 +366,7 @@ TEST_F(beside, trace_pipe_works_and_refreshes_the_meta_page)
 }
 
 /* "they are right on sub-buffers that carry loss marks" */
-static uint64_t unread(volatile struct trace_buffer_meta *meta)
+static uint64_t unread(struct trace_buffer_meta *meta)
 {
 	return meta->entries - meta->overrun - meta->read;
 }
@@ -420,7 +428,7 @@ TEST_F(beside, loss_told_by_read_is_exact_beside_a_mapping)
 /* A marked sub-buffer whose first events went to trace_pipe. */
 TEST_F(beside, a_sub_buffer_begun_by_trace_pipe_is_finished_by_get_reader)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint64_t piped;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -440,7 +448,7 @@ TEST_F(beside, a_sub_buffer_begun_by_trace_pipe_is_finished_by_get_reader)
 /* The same, with a read(2) of what trace_pipe left. */
 TEST_F(beside, a_sub_buffer_begun_by_trace_pipe_is_finished_by_read)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint64_t piped;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -679,7 +687,15 @@ FIXTURE(unmapped) {
 	int			fd;
 };
 
-BUFFER_VARIANTS(unmapped);
+FIXTURE_VARIANT(unmapped) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(unmapped, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(unmapped, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(unmapped, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(unmapped, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(unmapped)
 {

@@ -19,7 +19,15 @@ FIXTURE(probe) {
 	int			fd;
 };
 
-BUFFER_VARIANTS(probe);
+FIXTURE_VARIANT(probe) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(probe, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(probe, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(probe, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(probe, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(probe)
 {

@@ -44,7 +44,7 @@ FIXTURE_TEARDOWN(huge)
 }
 
 /* "Buffers of any size map, beyond 4 GiB a CPU too." */
-TEST_F_TIMEOUT(huge, buffer_beyond_4_GiB_maps_whole, 600)
+TEST_F_TIMEOUT(huge, buffer_beyond_4_gigabytes_maps_whole, 600)
 {
 	EXPECT_LT(1ULL << 32, self->mb.len);
 	/* Its last sub-buffer is there, and nothing behind it. */
@@ -56,7 +56,7 @@ TEST_F_TIMEOUT(huge, buffer_beyond_4_GiB_maps_whole, 600)
 }
 
 /* Events of the largest size, until the ring is full; each in its place. */
-TEST_F_TIMEOUT(huge, sub_buffers_beyond_4_GiB_are_where_they_belong, 600)
+TEST_F_TIMEOUT(huge, sub_buffers_beyond_4_gigabytes_are_where_they_belong, 600)
 {
 	uint32_t size = self->mb.meta->subbuf_size, id, seq;
 	static char bytes[512 * 1024];

@@ -40,7 +40,15 @@ FIXTURE(meta) {
 	struct tally		tally;
 };
 
-BUFFER_VARIANTS(meta);
+FIXTURE_VARIANT(meta) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(meta, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(meta, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(meta, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(meta, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(meta)
 {
@@ -99,7 +107,7 @@ TEST_F(meta, nr_subbufs_counts_the_ring_and_the_reader)
 /* "zero-padded past the struct" */
 TEST_F(meta, meta_area_is_zero_past_the_struct)
 {
-	const volatile char *meta = (void *)self->mb.meta;
+	const char *meta = (const char *)self->mb.meta;
 	size_t i;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -154,7 +162,7 @@ TEST_F(meta, entries_is_a_running_total)
 /* "unread are `entries - overrun - read`" */
 TEST_F(meta, unread_is_entries_minus_overrun_minus_read)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	long calls;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -318,7 +326,7 @@ TEST_F(meta, ids_are_the_same_in_every_mapping_of_a_buffer)
 	ASSERT_EQ(0, buffer_map(&second, &self->ti, self->ti.cpu, O_NONBLOCK));
 	EXPECT_EQ(self->mb.meta->reader.id, second.meta->reader.id);
 	EXPECT_EQ(self->mb.len, second.len);
-	EXPECT_EQ(0, memcmp((void *)self->mb.meta, (void *)second.meta,
+	EXPECT_EQ(0, memcmp(self->mb.meta, second.meta,
 			    second.len));
 	buffer_unmap(&second);
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));

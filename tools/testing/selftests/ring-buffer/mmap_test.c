@@ -3,8 +3,8 @@
  * mmap() of trace_pipe_raw: its arguments, and the life of a mapping.
  */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <fcntl.h>
+#include <linux/elf.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
@@ -24,7 +24,15 @@ FIXTURE(map) {
 	size_t			subbuf;
 };
 
-BUFFER_VARIANTS(map);
+FIXTURE_VARIANT(map) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(map, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(map, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(map, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(map, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(map)
 {
@@ -79,11 +87,7 @@ static void expect_intact(struct __test_metadata *_metadata,
 			  struct trace_instance *ti, struct mapped_buffer *mb,
 			  struct tally *tally)
 {
-	volatile const char *byte = (void *)mb->meta;
-	size_t i;
-
-	for (i = 0; i < mb->len; i += getpagesize())
-		(void)byte[i];
+	buffer_touch(mb);
 	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));
 	ASSERT_LT(0, tally_drain(tally, mb));
 	EXPECT_TRUE(tally_exact(tally));
@@ -127,7 +131,7 @@ TEST_F(map, mapping_may_have_any_length_up_to_the_end)
 		char *part = mmap(NULL, len, PROT_READ, MAP_SHARED, self->fd, 0);
 
 		ASSERT_NE(MAP_FAILED, part);
-		ASSERT_EQ(0, memcmp(part, (void *)self->mb.meta, len));
+		ASSERT_EQ(0, memcmp(part, self->mb.meta, len));
 		munmap(part, len);
 	}
 }
@@ -140,47 +144,59 @@ TEST_F(map, first_mapping_may_be_a_single_page_of_a_sub_buffer)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+struct map_args {
+	int			fd;
+	size_t			len;
+	int			prot;
+	int			flags;
+	unsigned long long	off;
+};
+
 /* Refused with @error, and so again when the buffer is mapped. */
-#define EXPECT_REFUSED(error, fd, len, prot, flags, off) do {		\
-	EXPECT_EQ(error, map_error(fd, len, prot, flags, off));		\
-	expect_unmapped(_metadata, &self->ti);				\
-	ASSERT_EQ(0, map_it(&self->mb, &self->ti));			\
-	EXPECT_EQ(error, map_error(fd, len, prot, flags, off));		\
-	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);	\
-	buffer_unmap(&self->mb);					\
-	expect_unmapped(_metadata, &self->ti);				\
-} while (0)
+static void expect_refused(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(map) * self, int error,
+			   struct map_args a)
+{
+	EXPECT_EQ(error, map_error(a.fd, a.len, a.prot, a.flags, a.off));
+	expect_unmapped(_metadata, &self->ti);
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	EXPECT_EQ(error, map_error(a.fd, a.len, a.prot, a.flags, a.off));
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+}
 
 /* "private or exec -> EPERM" */
 TEST_F(map, private_mapping_is_refused_with_EPERM)
 {
-	EXPECT_REFUSED(EPERM, self->fd, self->page, PROT_READ, MAP_PRIVATE, 0);
+	expect_refused(_metadata, self, EPERM, (struct map_args){
+		self->fd, self->page, PROT_READ, MAP_PRIVATE, 0 });
 }
 
 TEST_F(map, private_writable_mapping_is_refused_with_EPERM)
 {
-	EXPECT_REFUSED(EPERM, self->fd, self->page, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE, 0);
+	expect_refused(_metadata, self, EPERM, (struct map_args){
+		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0 });
 }
 
 TEST_F(map, exec_mapping_is_refused_with_EPERM)
 {
-	EXPECT_REFUSED(EPERM, self->fd, self->page, PROT_READ | PROT_EXEC,
-		       MAP_SHARED, 0);
+	expect_refused(_metadata, self, EPERM, (struct map_args){
+		self->fd, self->page, PROT_READ | PROT_EXEC, MAP_SHARED, 0 });
 }
 
 /* "write -> EPERM" */
 TEST_F(map, write_mapping_is_refused_with_EPERM)
 {
-	EXPECT_REFUSED(EPERM, self->rw_fd, self->page, PROT_READ | PROT_WRITE,
-		       MAP_SHARED, 0);
+	expect_refused(_metadata, self, EPERM, (struct map_args){
+		self->rw_fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
 }
 
 /* "[...] or `EACCES` where the descriptor is read-only" */
 TEST_F(map, write_mapping_of_a_read_only_descriptor_is_refused_with_EACCES)
 {
-	EXPECT_REFUSED(EACCES, self->fd, self->page, PROT_READ | PROT_WRITE,
-		       MAP_SHARED, 0);
+	expect_refused(_metadata, self, EACCES, (struct map_args){
+		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
 }
 
 /* "An offset inside a sub-buffer [...] -> EINVAL" */
@@ -188,10 +204,10 @@ TEST_F(map, offset_inside_a_sub_buffer_is_refused_with_EINVAL)
 {
 	size_t step = self->subbuf > self->page ? self->page : self->page / 2;
 
-	EXPECT_REFUSED(EINVAL, self->fd, self->page, PROT_READ, MAP_SHARED,
-		       self->subbuf + step);
-	EXPECT_REFUSED(EINVAL, self->fd, self->page, PROT_READ, MAP_SHARED,
-		       2 * self->subbuf - step);
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->page, PROT_READ, MAP_SHARED, self->subbuf + step });
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->page, PROT_READ, MAP_SHARED, 2 * self->subbuf - step });
 }
 
 /* "[...] inside": the meta area is as long as a sub-buffer */
@@ -199,8 +215,8 @@ TEST_F(map, offset_inside_the_meta_area_is_refused_with_EINVAL)
 {
 	size_t step = self->subbuf > self->page ? self->page : self->page / 2;
 
-	EXPECT_REFUSED(EINVAL, self->fd, self->page, PROT_READ, MAP_SHARED,
-		       step);
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->page, PROT_READ, MAP_SHARED, step });
 }
 
 /* The length of the whole, without leaving it mapped. */
@@ -220,7 +236,8 @@ TEST_F(map, offset_at_the_end_is_refused_with_EINVAL)
 	size_t len = whole_length(&self->ti);
 
 	ASSERT_LT(0, len);
-	EXPECT_REFUSED(EINVAL, self->fd, self->page, PROT_READ, MAP_SHARED, len);
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->page, PROT_READ, MAP_SHARED, len });
 }
 
 TEST_F(map, offset_past_the_end_is_refused_with_EINVAL)
@@ -228,10 +245,10 @@ TEST_F(map, offset_past_the_end_is_refused_with_EINVAL)
 	size_t len = whole_length(&self->ti);
 
 	ASSERT_LT(0, len);
-	EXPECT_REFUSED(EINVAL, self->fd, self->page, PROT_READ, MAP_SHARED,
-		       len + self->subbuf);
-	EXPECT_REFUSED(EINVAL, self->fd, self->subbuf, PROT_READ, MAP_SHARED,
-		       len + 1000 * self->subbuf);
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->page, PROT_READ, MAP_SHARED, len + self->subbuf });
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->subbuf, PROT_READ, MAP_SHARED, len + 1000 * self->subbuf });
 }
 
 /* "or a length past the end" */
@@ -240,19 +257,20 @@ TEST_F(map, length_past_the_end_is_refused_with_EINVAL)
 	size_t len = whole_length(&self->ti);
 
 	ASSERT_LT(0, len);
-	EXPECT_REFUSED(EINVAL, self->fd, len + self->page, PROT_READ,
-		       MAP_SHARED, 0);
-	EXPECT_REFUSED(EINVAL, self->fd, self->subbuf + self->page, PROT_READ,
-		       MAP_SHARED, len - self->subbuf);
-	EXPECT_REFUSED(EINVAL, self->fd, len, PROT_READ, MAP_SHARED,
-		       self->subbuf);
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, len + self->page, PROT_READ, MAP_SHARED, 0 });
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, self->subbuf + self->page, PROT_READ, MAP_SHARED, len - self->subbuf });
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, len, PROT_READ, MAP_SHARED, self->subbuf });
 }
 
 TEST_F(map, huge_length_is_refused_with_EINVAL)
 {
-	EXPECT_REFUSED(EINVAL, self->fd, 1ULL << 32, PROT_READ, MAP_SHARED, 0);
-	EXPECT_REFUSED(EINVAL, self->fd, (1ULL << 44) + self->page, PROT_READ,
-		       MAP_SHARED, self->subbuf);
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, 1ULL << 32, PROT_READ, MAP_SHARED, 0 });
+	expect_refused(_metadata, self, EINVAL, (struct map_args){
+		self->fd, (1ULL << 44) + self->page, PROT_READ, MAP_SHARED, self->subbuf });
 }
 
 /* Offsets for which sums or products of 32 or 64 bits wrap. */
@@ -317,7 +335,7 @@ TEST_F(map, offset_that_wraps_is_refused_when_already_mapped)
 static void expect_protected(struct __test_metadata *_metadata,
 			     struct mapped_buffer *mb)
 {
-	void *map = (void *)mb->meta;
+	void *map = mb->meta;
 
 	EXPECT_EQ(-1, mprotect(map, mb->len, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
@@ -332,9 +350,9 @@ TEST_F(map, mprotect_to_write_or_exec_is_refused_with_EACCES_for_good)
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
 	expect_protected(_metadata, &self->mb);
 	/* whatever protection it is given in between */
-	EXPECT_EQ(0, mprotect((void *)self->mb.meta, self->mb.len, PROT_NONE));
+	EXPECT_EQ(0, mprotect(self->mb.meta, self->mb.len, PROT_NONE));
 	expect_protected(_metadata, &self->mb);
-	EXPECT_EQ(0, mprotect((void *)self->mb.meta, self->mb.len, PROT_READ));
+	EXPECT_EQ(0, mprotect(self->mb.meta, self->mb.len, PROT_READ));
 	expect_protected(_metadata, &self->mb);
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 }
@@ -358,7 +376,7 @@ static pid_t fork_stopped_child(struct mapped_buffer *mb,
 	if (pid)
 		return pid;
 	/* The parent's is not inherited: the child maps at the same place. */
-	if (mmap((void *)mb->meta, mb->len, PROT_READ, MAP_SHARED | MAP_FIXED,
+	if (mmap(mb->meta, mb->len, PROT_READ, MAP_SHARED | MAP_FIXED,
 		 mb->fd, 0) == MAP_FAILED)
 		_exit(1);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
@@ -411,7 +429,7 @@ TEST_F(map, writes_by_ptrace_fail)
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, wait_stopped(pid));
 	EXPECT_EQ(-1, ptrace(PTRACE_POKEDATA, pid, subbuf, 0));
-	EXPECT_EQ(-1, ptrace(PTRACE_POKEDATA, pid, (void *)self->mb.meta, 0));
+	EXPECT_EQ(-1, ptrace(PTRACE_POKEDATA, pid, self->mb.meta, 0));
 	EXPECT_EQ(0, memcmp(before, subbuf, sizeof(before)));
 	EXPECT_EQ(0, kill_child(pid));
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
@@ -465,7 +483,7 @@ TEST_F(map, debugger_reads_it_by_process_vm_readv)
 	copy = malloc(self->mb.len);
 	ASSERT_NE(NULL, copy);
 	local.iov_base = copy;
-	remote.iov_base = (void *)self->mb.meta;
+	remote.iov_base = self->mb.meta;
 	local.iov_len = self->mb.len;
 	remote.iov_len = self->mb.len;
 	pid = fork_stopped_child(&self->mb, &self->ti);
@@ -473,7 +491,7 @@ TEST_F(map, debugger_reads_it_by_process_vm_readv)
 	ASSERT_EQ(0, wait_stopped(pid));
 	EXPECT_EQ(self->mb.len,
 		  process_vm_readv(pid, &local, 1, &remote, 1, 0));
-	EXPECT_EQ(0, memcmp(copy, (void *)self->mb.meta, self->mb.len));
+	EXPECT_EQ(0, memcmp(copy, self->mb.meta, self->mb.len));
 	EXPECT_EQ(0, kill_child(pid));
 	free(copy);
 }
@@ -649,7 +667,7 @@ TEST_F(map, moving_it_whole_leaves_every_count_right)
 	place = mmap(NULL, self->mb.len, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, place);
-	moved = mremap((void *)self->mb.meta, self->mb.len, self->mb.len,
+	moved = mremap(self->mb.meta, self->mb.len, self->mb.len,
 		       MREMAP_MAYMOVE | MREMAP_FIXED, place);
 	if (moved != MAP_FAILED)
 		self->mb.meta = moved;
@@ -677,14 +695,14 @@ TEST_F(map, no_part_can_be_moved)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* A child that reads the first byte of its copy, then waits to be killed. */
+/* A child that reads every page of its copy, then waits to be killed. */
 static pid_t fork_reader(struct mapped_buffer *mb, int ready)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
-	(void)*(volatile char *)buffer_subbuf(mb, 0);
+	buffer_touch(mb);
 	if (write(ready, "r", 1) != 1)
 		_exit(1);
 	for (;;)
@@ -731,7 +749,7 @@ TEST_F(map, a_copy_asked_for_counts_until_it_is_gone)
 
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
 	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, madvise((void *)self->mb.meta, self->mb.len, MADV_DOFORK));
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
 	first = fork_reader(&self->mb, ready[1]);
 	ASSERT_LT(0, first);
 	second = fork_reader(&self->mb, ready[1]);
@@ -829,7 +847,9 @@ TEST_F(map, pages_pinned_by_vmsplice_outlive_munmap)
 	dirty_free_memory();
 	ASSERT_LT(0, overflow_buffer(&self->ti));
 	ASSERT_EQ(len, read(pipes[0], out, len));
-	EXPECT_EQ(0, memcmp(copy, out, len));
+	/* The header was reset with the buffer, before the pages went. */
+	EXPECT_EQ(0, memcmp(copy + SUBBUF_HEADER, out + SUBBUF_HEADER,
+			    len - SUBBUF_HEADER));
 	close(pipes[0]);
 	close(pipes[1]);
 	free(copy);
@@ -867,7 +887,7 @@ TEST_F(map, pages_pinned_by_direct_io_outlive_munmap)
 	ASSERT_EQ(self->subbuf, pread(disk, back, self->subbuf, 0));
 	EXPECT_EQ(0, memcmp(back, buffer_subbuf(&self->mb, 1), self->subbuf));
 	free(back);
-	ASSERT_EQ(0, madvise((void *)self->mb.meta, self->mb.len, MADV_DOFORK));
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
 	pid = fork_direct_writer(&self->mb, disk);
 	ASSERT_LT(0, pid);
 	buffer_unmap(&self->mb);
@@ -879,9 +899,10 @@ TEST_F(map, pages_pinned_by_direct_io_outlive_munmap)
 }
 
 /* The header of the segment that holds @addr in a core file, if any. */
-static bool core_segment(int core, uintptr_t addr, Elf64_Phdr *segment)
+static bool core_segment(int core, uintptr_t addr,
+			 struct elf64_phdr *segment)
 {
-	Elf64_Ehdr head;
+	struct elf64_hdr head;
 	int i;
 
 	if (pread(core, &head, sizeof(head), 0) != sizeof(head))
@@ -906,7 +927,7 @@ static pid_t fork_dumper(struct mapped_buffer *mb)
 
 	if (pid)
 		return pid;
-	if (mmap((void *)mb->meta, mb->len, PROT_READ, MAP_SHARED | MAP_FIXED,
+	if (mmap(mb->meta, mb->len, PROT_READ, MAP_SHARED | MAP_FIXED,
 		 mb->fd, 0) == MAP_FAILED ||
 	    setrlimit(RLIMIT_CORE, &unlimited) ||
 	    write_file("/proc/self/coredump_filter", "0x7f"))
@@ -918,7 +939,7 @@ static pid_t fork_dumper(struct mapped_buffer *mb)
 TEST_F(map, core_dumps_leave_it_out)
 {
 	char pattern[128], path[64];
-	Elf64_Phdr segment;
+	struct elf64_phdr segment;
 	void *shared;
 	int core;
 	pid_t pid;
@@ -961,7 +982,7 @@ TEST_F(map, madv_dontneed_hurts_only_its_caller)
 
 		if (map_it(&own, &self->ti))
 			_exit(1);
-		madvise((void *)own.meta, own.len, MADV_DONTNEED);
+		madvise(own.meta, own.len, MADV_DONTNEED);
 		_exit(own.meta->nr_subbufs ? 0 : 2);
 	}
 	/* The caller may read what it mapped, or gets SIGBUS for it. */
@@ -971,7 +992,7 @@ TEST_F(map, madv_dontneed_hurts_only_its_caller)
 	self->tally.unknown_loss = true;
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
-	madvise((void *)self->mb.meta, self->mb.len, MADV_DONTNEED);
+	madvise(self->mb.meta, self->mb.len, MADV_DONTNEED);
 	expect_mapped(_metadata, &self->ti);
 	buffer_unmap(&self->mb);
 	expect_unmapped(_metadata, &self->ti);
@@ -1115,7 +1136,13 @@ FIXTURE(removal) {
 	struct mapped_buffer	mb;
 };
 
-INSTANCE_VARIANTS(removal);
+FIXTURE_VARIANT(removal) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(removal, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(removal, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(removal)
 {
@@ -1156,7 +1183,7 @@ TEST_F(removal, rmdir_is_refused_until_the_last_copy_is_gone)
 
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
 	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, madvise((void *)self->mb.meta, self->mb.len, MADV_DOFORK));
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {

@@ -19,7 +19,15 @@ FIXTURE(reader) {
 	struct tally		tally;
 };
 
-BUFFER_VARIANTS(reader);
+FIXTURE_VARIANT(reader) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(reader, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(reader, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(reader, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(reader, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(reader)
 {
@@ -36,7 +44,7 @@ FIXTURE_TEARDOWN(reader)
 /* "Unread bytes on the reader sub-buffer: they count as consumed now [...]" */
 TEST_F(reader, unread_bytes_are_consumed_and_the_id_stays)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint32_t id, read;
 
 	ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_LARGE));
@@ -55,7 +63,7 @@ TEST_F(reader, unread_bytes_are_consumed_and_the_id_stays)
 /* "None: the next sub-buffer with data becomes the reader [...]" */
 TEST_F(reader, next_sub_buffer_becomes_the_reader_when_nothing_is_unread)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint32_t id;
 
 	ASSERT_LT(0, write_bytes(&self->ti, 2 * meta->subbuf_size, EVENT_LARGE));
@@ -70,7 +78,7 @@ TEST_F(reader, next_sub_buffer_becomes_the_reader_when_nothing_is_unread)
 /* "Nothing new: 0 is returned, `reader` is unchanged." */
 TEST_F(reader, nothing_new_returns_0_and_leaves_the_reader)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint32_t id, read;
 
 	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
@@ -137,7 +145,7 @@ TEST_F(reader, bytes_handed_out_stay_while_the_writer_wraps)
 /* "It refreshes the whole meta page." */
 TEST_F(reader, it_refreshes_the_whole_meta_page)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint64_t lost = meta->pages_lost, touched = meta->pages_touched;
 	long written = overflow_buffer(&self->ti);
 
@@ -171,7 +179,7 @@ TEST_F(reader, it_refreshes_the_meta_page_when_nothing_is_new)
 /* "over any run, seen + lost = written": a writer stopped anywhere. */
 TEST_F(reader, seen_and_lost_are_all_that_was_written)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	unsigned int round, calls;
 
 	for (round = 0; round < 30; round++) {
@@ -262,7 +270,7 @@ static pid_t fork_competitor(struct trace_instance *ti, int stop)
 /* "several compete, and the counters stay exact" */
 TEST_F(reader, counters_stay_exact_when_several_compete)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	const unsigned int count = 10000;
 	pid_t writer, reader[2];
 	int stop[2], status;
@@ -287,7 +295,7 @@ TEST_F(reader, counters_stay_exact_when_several_compete)
 /* "`reader.lost_events` always, with the exact number" */
 TEST_F(reader, lost_events_tells_the_exact_number_where_it_happened)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint64_t overrun;
 	int i;
 
@@ -308,7 +316,7 @@ TEST_F(reader, lost_events_tells_the_exact_number_where_it_happened)
 /* "stays until `reader.id` changes" */
 TEST_F(reader, lost_events_stays_until_the_id_changes)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint64_t lost;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -357,7 +365,7 @@ static void expect_marks(struct __test_metadata *_metadata,
 /* "On a sub-buffer the writer has left, also by bit 31 of its commit word" */
 TEST_F(reader, loss_is_marked_on_a_sub_buffer_the_writer_has_left)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	size_t size;
 
 	/* Records of many sizes leave different room at the end. */
@@ -382,7 +390,7 @@ TEST_F(reader, loss_is_marked_on_a_sub_buffer_the_writer_has_left)
 /* The length in a marked commit word is still that of the data. */
 TEST_F(reader, marks_leave_the_length_and_the_records_as_they_were)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	unsigned char *before = malloc(self->mb.len), *subbuf, *old;
 	uint32_t end;
 	size_t size;
@@ -390,7 +398,7 @@ TEST_F(reader, marks_leave_the_length_and_the_records_as_they_were)
 	ASSERT_NE(NULL, before);
 	for (size = 300; size < 400; size += 4) {
 		ASSERT_LT(0, write_bytes(&self->ti, 24 * meta->subbuf_size, size));
-		memcpy(before, (void *)meta, self->mb.len);
+		memcpy(before, meta, self->mb.len);
 		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
 		if (!meta->reader.lost_events)
 			ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
@@ -411,7 +419,7 @@ TEST_F(reader, marks_leave_the_length_and_the_records_as_they_were)
 /* "While the writer is still on it, the commit word is the writer's." */
 TEST_F(reader, commit_word_is_the_writers_while_it_is_on_the_sub_buffer)
 {
-	volatile struct trace_buffer_meta *meta = self->mb.meta;
+	struct trace_buffer_meta *meta = self->mb.meta;
 	uint32_t commit;
 	int i;
 
@@ -528,7 +536,15 @@ FIXTURE(waiter) {
 	pid_t			pid;
 };
 
-BUFFER_VARIANTS(waiter);
+FIXTURE_VARIANT(waiter) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(waiter, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(waiter, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(waiter, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(waiter, instance_large) INSTANCE_LARGE;
 
 FIXTURE_SETUP(waiter)
 {

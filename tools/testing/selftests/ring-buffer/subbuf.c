@@ -69,7 +69,7 @@ fail:
 void buffer_unmap(struct mapped_buffer *mb)
 {
 	if (mb->meta)
-		munmap((void *)mb->meta, mb->len);
+		munmap(mb->meta, mb->len);
 	mb->meta = NULL;
 	if (mb->fd >= 0)
 		close(mb->fd);
@@ -80,6 +80,18 @@ unsigned char *buffer_subbuf(const struct mapped_buffer *mb, unsigned int id)
 {
 	return (unsigned char *)mb->meta + mb->meta->meta_page_size +
 	       (size_t)id * mb->meta->subbuf_size;
+}
+
+void buffer_touch(const struct mapped_buffer *mb)
+{
+	const unsigned char *byte = (const unsigned char *)mb->meta;
+	unsigned int sum = 0;
+	size_t i;
+
+	for (i = 0; i < mb->len; i += getpagesize())
+		sum += byte[i];
+	/* for the compiler: the sum is needed */
+	__asm__ __volatile__("" : : "r" (sum));
 }
 
 uint32_t subbuf_commit(const void *subbuf)
@@ -135,7 +147,7 @@ static size_t tally_record(struct tally *t, const unsigned char *p, size_t room)
 		/* without a time: nothing more on this sub-buffer */
 		if (!(header >> 5))
 			return room;
-		/* fallthrough */
+		__attribute__((__fallthrough__));
 	case RECORD_LONG_DATA:
 		if (room < 8)
 			return 0;

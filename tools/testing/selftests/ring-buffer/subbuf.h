@@ -10,17 +10,20 @@
 #include "tracefs.h"
 
 /* Marks in the commit word; the rest of its low 27 bits is a length. */
-#define COMMIT_LOST	(1u << 31)
-#define COMMIT_STORED	(1u << 30)
+#define COMMIT_LOST	0x80000000u
+#define COMMIT_STORED	0x40000000u
 #define COMMIT_LENGTH	((1u << 27) - 1)
 
 /* Bytes ahead of a sub-buffer's data: a time stamp and a kernel's long. */
 #define SUBBUF_HEADER	16
 
-/* The whole mapping of one CPU's buffer. */
+/*
+ * The whole mapping of one CPU's buffer. The kernel changes it in calls only,
+ * so the compiler reads it anew behind each.
+ */
 struct mapped_buffer {
 	int				fd;
-	volatile struct trace_buffer_meta	*meta;
+	struct trace_buffer_meta	*meta;
 	size_t				len;
 };
 
@@ -31,6 +34,9 @@ void buffer_unmap(struct mapped_buffer *mb);
 /* The bytes of sub-buffer @id, header included. */
 unsigned char *buffer_subbuf(const struct mapped_buffer *mb, unsigned int id);
 uint32_t subbuf_commit(const void *subbuf);
+
+/* Reads from every page of the mapping. */
+void buffer_touch(const struct mapped_buffer *mb);
 
 /* mmap() as the tests want it told: the errno, or 0 and unmapped again. */
 int map_error(int fd, size_t len, int prot, int flags, unsigned long long off);

@@ -117,7 +117,7 @@ TEST_F(size, it_is_rounded_up_to_a_power_of_two_of_pages)
 }
 
 /* "at most 128 pages and 1 MiB" */
-TEST_F(size, it_may_be_as_large_as_128_pages_and_1_MiB)
+TEST_F(size, it_may_be_as_large_as_128_pages_and_1_megabyte)
 {
 	ASSERT_EQ(0, set_size(&self->ti, largest_kb()));
 	EXPECT_EQ(largest_kb(), instance_number(&self->ti, SIZE_FILE));
@@ -689,7 +689,7 @@ static long count_lines_with(struct trace_instance *ti, const char *file,
 	if (!trace)
 		return -1;
 	while (getline(&line, &size, trace) > 0)
-		count += strstr(line, text) != NULL;
+		count += !!strstr(line, text);
 	free(line);
 	fclose(trace);
 	return count;

@@ -183,7 +183,7 @@ long count_trace_lines(const struct trace_instance *ti, const char *file)
 		return -errno;
 	snprintf(tag, sizeof(tag), "# %x buf:", EVENT_TAG);
 	while (fgets(line, sizeof(line), trace))
-		count += strstr(line, tag) != NULL;
+		count += !!strstr(line, tag);
 	if (ferror(trace))
 		count = -EIO;
 	fclose(trace);
