@@ -37,24 +37,45 @@ static void tracing_subbuf_restart(struct array_buffer *buf)
 	}
 }
 
+/*
+ * The buffer of the trace, and the one of the snapshot: also when no snapshot
+ * is allocated, there is one of minimum size. They may change places at any
+ * time, but not between the two looks.
+ */
+static struct trace_buffer *
+tracing_get_buffers(struct trace_array *tr, struct trace_buffer **snapshot)
+{
+	struct trace_buffer *buffer;
+
+#ifdef CONFIG_TRACER_MAX_TRACE
+	local_irq_disable();
+	arch_spin_lock(&tr->max_lock);
+	*snapshot = tr->max_buffer.buffer;
+	buffer = tr->array_buffer.buffer;
+	arch_spin_unlock(&tr->max_lock);
+	local_irq_enable();
+#else
+	*snapshot = NULL;
+	buffer = tr->array_buffer.buffer;
+#endif
+
+	return buffer;
+}
+
 static int tracing_set_subbuf_order(struct trace_array *tr, int order)
 {
-	struct trace_buffer *snapshot = NULL;
+	struct trace_buffer *buffer, *snapshot;
 	int ret;
 
 	lockdep_assert_held(&trace_types_lock);
 
-	if (order == ring_buffer_subbuf_order_get(tr->array_buffer.buffer))
+	buffer = tracing_get_buffers(tr, &snapshot);
+	if (order == ring_buffer_subbuf_order_get(buffer))
 		return 0;
 
-#ifdef CONFIG_TRACER_MAX_TRACE
-	/* Even if it is not in use now: it is allocated, of minimum size */
-	snapshot = tr->max_buffer.buffer;
-#endif
 	/* Consuming readers use events in place, with this lock held */
 	trace_access_lock(RING_BUFFER_ALL_CPUS);
-	ret = ring_buffer_subbuf_order_set_both(tr->array_buffer.buffer,
-						snapshot, order);
+	ret = ring_buffer_subbuf_order_set_both(buffer, snapshot, order);
 	trace_access_unlock(RING_BUFFER_ALL_CPUS);
 	if (ret)
 		return ret;
