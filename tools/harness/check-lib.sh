@@ -23,8 +23,12 @@ matching()
 	printf '%s\n' "$@" | grep -E "$pattern" || :
 }
 
-# Findings come as path:line:...: a line's number says nothing about it.
-without_lines() { sed -E 's/:[0-9]+(:[0-9]+)?:/:/g' | sort; }
+# Findings come as path:line:...: numbers say nothing about them.
+without_lines()
+{
+	sed -E 's/:[0-9]+(:[0-9]+)?:/:/g; s/[0-9]+-character/N-character/
+		s/(context imbalance in .*) - .*/\1/' | sort
+}
 
 # new_findings STOCK OURS: what OURS has that STOCK has not (so often).
 new_findings()

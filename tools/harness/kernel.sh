@@ -7,7 +7,7 @@
 # A finished kernel is kept under a hash of everything that went into it, so
 # an old one never answers for a new source, and a known one costs nothing.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
 

@@ -15,7 +15,7 @@ run_suite()
 	shift
 	echo "# suite $name"
 	set +e
-	"$@" 9>&- | awk -v suite="$name" -v tally="$work/$name.tally" '
+	"$@" 9>&- | gawk -v suite="$name" -v tally="$work/$name.tally" '
 		/^TAP version/	{ next }
 		/^1\.\.[0-9]+/	{ planned += substr($1, 4); next }
 		/^ok .*# *[Ss][Kk][Ii][Pp]/	{ sub(/^ok/, "not ok") }
