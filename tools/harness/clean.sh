@@ -6,7 +6,9 @@
 
 . "$(dirname "$0")/lib.sh"
 
-hold_lock source
+for lock in "$cache"/source*.lock; do
+	[ ! -e "$lock" ] || flock -n "$lock" true || die "another run builds: ${lock%.lock}"
+done
 rm -rf "$top/build"
-find "$cache" -mindepth 1 -maxdepth 1 ! -name ccache ! -name source.lock -exec rm -rf {} +
+find "$cache" -mindepth 1 -maxdepth 1 ! -name ccache ! -name 'source*.lock' -exec rm -rf {} +
 say "-- removed $top/build and all of $cache but ccache"

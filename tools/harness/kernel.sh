@@ -12,6 +12,7 @@
 . "$harness/source.sh"
 
 flavour=${FLAVOUR:-default}
+tree=${flavour#default}
 arch=x86_64
 ! grep -qx CONFIG_64BIT=n "$harness/config/$flavour.config" 2>/dev/null || arch=i386
 
@@ -88,10 +89,10 @@ prune_images()
 	ls -dt "$cache"/image-* 2>/dev/null | tail -n +17 | xargs -r rm -rf || :
 }
 
-# Sets up $src and $build for the flavour, under the lock "source".
+# Sets up $src and $build for the flavour, under lock_source.
 prepare_build()
 {
-	build=$cache/build-$base_id-$flavour
+	build=$cache/build-$base_id-${tree:-$flavour}
 	[ ! -e "$build/.unfinished" ] || rm -rf "$build"
 	mkdir -p "$build"
 	sync_source
@@ -113,7 +114,7 @@ find_image()
 build_image()
 {
 	find_image
-	[ -d "$image" ] || hold_lock source
+	[ -d "$image" ] || lock_source
 	if [ ! -d "$image" ]; then
 		prepare_build
 		step "building the $flavour kernel" "build-$flavour" compile

@@ -5,8 +5,8 @@
 # the series in. Source it after lib.sh and series.sh.
 #
 #   $cache/base-ID		the base; ID is a hash of its tarball or content
-#   $cache/src-ID		the base with the series of the last build in;
-#				whoever looks at it holds the lock "source"
+#   $cache/src-ID		the base with the series of the last build in, for
+#				the default flavour; src-ID-NAME for another tree=
 #   $cache/src-ID.overlay	files of src-ID that may differ from the base
 #   $cache/src-ID.key		what src-ID holds; absent while it is changed
 
@@ -109,11 +109,14 @@ stage_onto_base()
 		find . -type f -print0 | sort -z | xargs -0 -r sha256sum) | hash_of)
 }
 
+# Whoever looks at src-ID-NAME or builds from it holds this lock.
+lock_source() { hold_lock "source${tree:+-$tree}"; }
+
 # sync_source: make src-ID the base with the staged files over it. Only what
 # differs is written, with the time of now, so that kbuild rebuilds that.
 sync_source()
 {
-	src=$cache/src-$base_id
+	src=$cache/src-$base_id${tree:+-$tree}
 	if [ ! -d "$src" ]; then
 		rm -rf "$src.new"
 		cp -al "$base" "$src.new"

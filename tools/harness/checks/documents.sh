@@ -47,7 +47,7 @@ compare()
 
 documents=$(matching '^Documentation/.*\.rst$' "${edited[@]}" "${new[@]}")
 echo 1..1
-hold_lock source
+lock_source
 : >"$work/stock"; : >"$work/ours"
 if [ -n "$documents" ]; then
 	(stock_findings) >"$work/stock"

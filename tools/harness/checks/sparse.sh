@@ -53,7 +53,7 @@ compare()
 flavour=default
 echo 1..1
 mapfile -t objs < <(objects)
-hold_lock source
+lock_source
 : >"$work/stock"; : >"$work/findings"
 if [ ${#objs[@]} -gt 0 ]; then
 	mapfile -t old < <(for o in "${objs[@]}"; do [ ! -e "$base/${o%.o}.c" ] || echo "$o"; done)

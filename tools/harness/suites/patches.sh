@@ -10,7 +10,8 @@
 . "$harness/tap.sh"
 . "$harness/kernel.sh"
 
-flavour=default
+# A tree of its own: the default one is not to be compiled anew after this.
+flavour=default tree=patches
 
 compile_patch()
 {
@@ -28,7 +29,7 @@ scratch
 find_base
 mapfile -t all < <(series_patches)
 echo "1..${#all[@]}"
-[ "$what" = boot ] || hold_lock source
+[ "$what" = boot ] || lock_source
 for ((n = 1; n <= ${#all[@]}; n++)); do
 	check "$what: ${all[n - 1]##*/}" "${what}_patch" $n
 done
