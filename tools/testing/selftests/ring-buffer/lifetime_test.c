@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of a mapping: who inherits it, what it outlives, and what it, or a
+ * failed mmap(), leaves behind. And the memory it shows.
+ */
+#define _GNU_SOURCE
+#include <linux/elf.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include "map_fixture.h"
+
+/* A child that reads every page of its copy, then waits to be killed. */
+static pid_t fork_reader(struct mapped_buffer *mb, int ready)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	buffer_touch(mb);
+	if (write(ready, "r", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* "`fork()` does not inherit it." */
+TEST_F(map, fork_does_not_inherit_it)
+{
+	int ready[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork_reader(&self->mb, ready[1]);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(128 + SIGSEGV, child_status(pid, WOKEN_MS));
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+}
+
+TEST_F(map, a_child_without_it_does_not_count)
+{
+	pid_t pid;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		for (;;)
+			pause();
+	}
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+	EXPECT_EQ(0, kill_child(pid));
+}
+
+/* "If a process asks for that (`MADV_DOFORK`), every copy counts [...]" */
+TEST_F(map, a_copy_asked_for_counts_until_it_is_gone)
+{
+	char c;
+	int ready[2];
+	pid_t first, second;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
+	first = fork_reader(&self->mb, ready[1]);
+	ASSERT_LT(0, first);
+	second = fork_reader(&self->mb, ready[1]);
+	ASSERT_LT(0, second);
+	/* Both could read it. */
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+	buffer_unmap(&self->mb);
+	expect_mapped(_metadata, &self->ti);
+	EXPECT_EQ(0, kill_child(first));
+	expect_mapped(_metadata, &self->ti);
+	EXPECT_EQ(0, kill_child(second));
+	expect_unmapped(_metadata, &self->ti);
+}
+
+/* "The mapping outlives `close(fd)`" */
+TEST_F(map, it_outlives_close)
+{
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	close(self->mb.fd);
+	close(self->fd);
+	close(self->rw_fd);
+	self->mb.fd = -1;
+	expect_mapped(_metadata, &self->ti);
+	self->mb.fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			       O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, self->mb.fd);
+	/* A descriptor that never mapped refreshes the mapping as well. */
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+}
+
+TEST_F(map, it_goes_when_its_process_is_killed)
+{
+	char c;
+	int ready[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (map_it(&self->mb, &self->ti) ||
+		    write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	expect_mapped(_metadata, &self->ti);
+	EXPECT_EQ(0, kill_child(pid));
+	expect_unmapped(_metadata, &self->ti);
+}
+
+/* Leaves pages full of non-zero bytes for the kernel to allocate again. */
+static void dirty_free_memory(void)
+{
+	size_t len = 32UL << 20;
+	char *bytes = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (bytes == MAP_FAILED)
+		return;
+	memset(bytes, 0xa5, len);
+	munmap(bytes, len);
+}
+
+/* "Pages pinned by vmsplice [...] outlive `munmap()` safely." */
+TEST_F(map, pages_pinned_by_vmsplice_outlive_munmap)
+{
+	struct iovec iov;
+	char *copy, *out;
+	int pipes[2];
+	size_t len;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	/* The pipe holds sixteen pages. */
+	len = self->subbuf < 8 * self->page ? self->subbuf : 8 * self->page;
+	copy = malloc(len);
+	out = malloc(len);
+	ASSERT_NE(NULL, copy);
+	ASSERT_NE(NULL, out);
+	ASSERT_EQ(0, pipe(pipes));
+	iov.iov_base = buffer_subbuf(&self->mb, 1);
+	iov.iov_len = len;
+	memcpy(copy, iov.iov_base, len);
+	ASSERT_EQ(len, vmsplice(pipes[1], &iov, 1, 0));
+	buffer_unmap(&self->mb);
+	/* All sub-buffers are freed: nothing is to reuse the pages. */
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+					   2 * self->ti.subbuf_kb));
+	dirty_free_memory();
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(len, read(pipes[0], out, len));
+	/* The header was reset with the buffer, before the pages went. */
+	EXPECT_EQ(0, memcmp(copy + SUBBUF_HEADER, out + SUBBUF_HEADER,
+			    len - SUBBUF_HEADER));
+	close(pipes[0]);
+	close(pipes[1]);
+	free(copy);
+	free(out);
+}
+
+/* Reads the meta page by direct I/O, until it is unmapped below. */
+static pid_t fork_direct_writer(struct mapped_buffer *mb, int disk)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (;;) {
+		if (pwrite(disk, buffer_subbuf(mb, 1), mb->meta->subbuf_size,
+			   0) < 0)
+			_exit(errno);
+	}
+}
+
+/* "Pages pinned by [...] direct I/O outlive `munmap()` safely." */
+TEST_F(map, pages_pinned_by_direct_io_outlive_munmap)
+{
+	int disk = open("/dev/ram0", O_RDWR | O_DIRECT);
+	char *back;
+	pid_t pid;
+
+	ASSERT_LE(0, disk) TH_LOG("needs CONFIG_BLK_DEV_RAM");
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(self->subbuf, pwrite(disk, buffer_subbuf(&self->mb, 1),
+				       self->subbuf, 0));
+	back = aligned_alloc(self->page, self->subbuf);
+	ASSERT_NE(NULL, back);
+	ASSERT_EQ(self->subbuf, pread(disk, back, self->subbuf, 0));
+	EXPECT_EQ(0, memcmp(back, buffer_subbuf(&self->mb, 1), self->subbuf));
+	free(back);
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
+	pid = fork_direct_writer(&self->mb, disk);
+	ASSERT_LT(0, pid);
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(-EAGAIN, child_status(pid, 200));
+	/* In the middle of a write, most likely. */
+	EXPECT_EQ(0, kill_child(pid));
+	expect_unmapped(_metadata, &self->ti);
+	close(disk);
+}
+
+/* The header of the segment that holds @addr in a core file, if any. */
+static bool core_segment(int core, uintptr_t addr,
+			 struct elf64_phdr *segment)
+{
+	struct elf64_hdr head;
+	int i;
+
+	if (pread(core, &head, sizeof(head), 0) != sizeof(head))
+		return false;
+	for (i = 0; i < head.e_phnum; i++) {
+		off_t off = head.e_phoff + i * sizeof(*segment);
+
+		if (pread(core, segment, sizeof(*segment), off) < 0)
+			return false;
+		if (segment->p_type == PT_LOAD && segment->p_vaddr <= addr &&
+		    addr < segment->p_vaddr + segment->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* A child that dumps all kinds of memory it has, shared files included. */
+static pid_t fork_dumper(struct mapped_buffer *mb)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (mmap(mb->meta, mb->len, PROT_READ, MAP_SHARED | MAP_FIXED,
+		 mb->fd, 0) == MAP_FAILED ||
+	    setrlimit(RLIMIT_CORE, &unlimited) ||
+	    write_file("/proc/self/coredump_filter", "0x7f"))
+		_exit(1);
+	abort();
+}
+
+/* "core dumps leave it out" */
+TEST_F(map, core_dumps_leave_it_out)
+{
+	char pattern[128], path[64];
+	struct elf64_phdr segment;
+	void *shared;
+	int core;
+	pid_t pid;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	/* What is dumped, to know that the dump is one. */
+	shared = mmap(NULL, self->page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	ASSERT_NE(MAP_FAILED, shared);
+	ASSERT_LT(0, read_file("/proc/sys/kernel/core_pattern", pattern,
+			       sizeof(pattern)));
+	ASSERT_EQ(0, write_file("/proc/sys/kernel/core_pattern",
+				"/tmp/rbtest-core.%p"));
+	pid = fork_dumper(&self->mb);
+	EXPECT_EQ(128 + SIGABRT, child_status(pid, WOKEN_MS));
+	EXPECT_EQ(0, write_file("/proc/sys/kernel/core_pattern", pattern));
+	snprintf(path, sizeof(path), "/tmp/rbtest-core.%d", pid);
+	core = open(path, O_RDONLY);
+	ASSERT_LE(0, core) TH_LOG("no core dump at %s", path);
+	unlink(path);
+	ASSERT_TRUE(core_segment(core, (uintptr_t)shared, &segment));
+	EXPECT_EQ(self->page, segment.p_filesz);
+	if (core_segment(core, (uintptr_t)self->mb.meta, &segment))
+		EXPECT_EQ(0, segment.p_filesz);
+	close(core);
+}
+
+/* "`MADV_DONTNEED` hurts only its caller." */
+TEST_F(map, madv_dontneed_hurts_only_its_caller)
+{
+	pid_t pid;
+	int status;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct mapped_buffer own;
+
+		if (map_it(&own, &self->ti))
+			_exit(1);
+		madvise(own.meta, own.len, MADV_DONTNEED);
+		_exit(own.meta->nr_subbufs ? 0 : 2);
+	}
+	/* The caller may read what it mapped, or gets SIGBUS for it. */
+	status = child_status(pid, WOKEN_MS);
+	EXPECT_TRUE(status == 0 || status == 128 + SIGBUS)
+		TH_LOG("child: %d", status);
+	self->tally.unknown_loss = true;
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+	madvise(self->mb.meta, self->mb.len, MADV_DONTNEED);
+	expect_mapped(_metadata, &self->ti);
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+}
+
+static bool all_zero(const unsigned char *bytes, size_t len)
+{
+	while (len--) {
+		if (*bytes++)
+			return false;
+	}
+	return true;
+}
+
+/* "Memory a writer has never touched reads as zero" */
+TEST_F(map, memory_never_written_reads_as_zero)
+{
+	unsigned int id;
+
+	dirty_free_memory();
+	/* All of it is allocated anew, in both ways there are. */
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "1"));
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "8192"));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	/* Sub-buffers 0 and 1 are of the old buffer, with nothing in them. */
+	for (id = 2; id < self->mb.meta->nr_subbufs; id++)
+		ASSERT_TRUE(all_zero(buffer_subbuf(&self->mb, id), self->subbuf))
+			TH_LOG("sub-buffer %u", id);
+}
+
+TEST_F(map, memory_of_a_new_sub_buffer_size_reads_as_zero)
+{
+	unsigned int id, kb = 2 * self->ti.subbuf_kb;
+
+	dirty_free_memory();
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "4096"));
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+					   kb));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	for (id = 0; id < self->mb.meta->nr_subbufs; id++)
+		ASSERT_TRUE(all_zero(buffer_subbuf(&self->mb, id), kb * 1024))
+			TH_LOG("sub-buffer %u", id);
+}
+
+TEST_F(map, rest_of_a_sub_buffer_being_written_reads_as_zero)
+{
+	unsigned char *subbuf;
+	uint32_t end;
+
+	dirty_free_memory();
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+					   2 * self->ti.subbuf_kb));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	subbuf = buffer_subbuf(&self->mb, self->mb.meta->reader.id);
+	end = SUBBUF_HEADER + self->mb.meta->reader.read;
+	EXPECT_TRUE(all_zero(subbuf + end, 2 * self->subbuf - end));
+}
+
+/* "A failed `mmap()` leaves nothing behind: resize [...] work" */
+static void fail_to_map(struct __test_metadata *_metadata, int fd, size_t page,
+			size_t subbuf)
+{
+	EXPECT_EQ(EPERM, map_error(fd, page, PROT_READ, MAP_PRIVATE, 0));
+	EXPECT_EQ(EPERM, map_error(fd, page, PROT_READ | PROT_EXEC, MAP_SHARED,
+				   0));
+	EXPECT_EQ(EINVAL, map_error(fd, 1UL << 40, PROT_READ, MAP_SHARED, 0));
+	EXPECT_EQ(EINVAL, map_error(fd, page, PROT_READ, MAP_SHARED,
+				    1000 * subbuf));
+}
+
+TEST_F(map, failed_mmap_leaves_resize_working)
+{
+	fail_to_map(_metadata, self->fd, self->page, self->subbuf);
+	EXPECT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      3 * self->ti.subbuf_kb));
+	EXPECT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb",
+					   5 * self->ti.subbuf_kb));
+	EXPECT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+					   2 * self->ti.subbuf_kb));
+}
+
+/* "[...] snapshot [...] work as if it had not been tried" */
+TEST_F(map, failed_mmap_leaves_snapshot_working)
+{
+	fail_to_map(_metadata, self->fd, self->page, self->subbuf);
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(0, instance_write(&self->ti,
+				    "events/sched/sched_process_free/trigger",
+				    "snapshot"));
+	EXPECT_EQ(0, instance_write(&self->ti,
+				    "events/sched/sched_process_free/trigger",
+				    "!snapshot"));
+}
+
+/* mmap() refused because of a snapshot user is as if it had not been tried. */
+TEST_F(map, mmap_refused_for_a_snapshot_user_leaves_nothing_behind)
+{
+	const char *trigger = "events/sched/sched_process_free/trigger";
+
+	ASSERT_EQ(0, instance_write(&self->ti, trigger, "snapshot"));
+	EXPECT_EQ(EBUSY, map_error(self->fd, self->page, PROT_READ, MAP_SHARED,
+				   0));
+	EXPECT_EQ(EBUSY, map_error(self->fd, self->page, PROT_READ, MAP_SHARED,
+				   0));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_EQ(0, instance_write(&self->ti, trigger, "!snapshot"));
+	expect_unmapped(_metadata, &self->ti);
+	EXPECT_EQ(0, map_error(self->fd, self->page, PROT_READ, MAP_SHARED, 0));
+}
+
+/* GET_READER on a buffer whose mmap() failed: not mapped. */
+TEST_F(map, failed_mmap_leaves_get_reader_answering_ENODEV)
+{
+	fail_to_map(_metadata, self->fd, self->page, self->subbuf);
+	EXPECT_EQ(-1, ioctl(self->fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(ENODEV, errno);
+}
+
+/* Many mappings come and go; the last one leaves nothing. */
+TEST_F(map, mappings_come_and_go_in_any_order)
+{
+	struct mapped_buffer mb[4];
+	int round, i;
+
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < 4; i++)
+			ASSERT_EQ(0, map_it(&mb[i], &self->ti));
+		for (i = 0; i < 4; i++) {
+			expect_mapped(_metadata, &self->ti);
+			buffer_unmap(&mb[(i + round) % 4]);
+		}
+		expect_unmapped(_metadata, &self->ti);
+	}
+}
+
+/* Only instances can be removed. */
+FIXTURE(removal) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+};
+
+FIXTURE_VARIANT(removal) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(removal, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(removal, instance_large) INSTANCE_LARGE;
+
+FIXTURE_SETUP(removal)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	close(self->ti.marker);
+	self->ti.marker = -1;
+}
+
+FIXTURE_TEARDOWN(removal)
+{
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* "[...] keeps its instance alive (`rmdir` -> EBUSY)" */
+TEST_F(removal, rmdir_of_a_mapped_instance_is_refused_with_EBUSY)
+{
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	EXPECT_EQ(-1, rmdir(self->ti.dir));
+	EXPECT_EQ(EBUSY, errno);
+	/* The mapping outlives the descriptor, and so does the refusal. */
+	close(self->mb.fd);
+	self->mb.fd = -1;
+	EXPECT_EQ(-1, rmdir(self->ti.dir));
+	EXPECT_EQ(EBUSY, errno);
+	EXPECT_LT(2, self->mb.meta->nr_subbufs);
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+}
+
+TEST_F(removal, rmdir_is_refused_until_the_last_copy_is_gone)
+{
+	char c;
+	int ready[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		close(self->mb.fd);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(-1, rmdir(self->ti.dir));
+	EXPECT_EQ(EBUSY, errno);
+	EXPECT_EQ(0, kill_child(pid));
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+}
+
+/* "A failed `mmap()` leaves nothing behind: [...] rmdir work" */
+TEST_F(removal, failed_mmap_leaves_rmdir_working)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+
+	ASSERT_LE(0, fd);
+	fail_to_map(_metadata, fd, getpagesize(), self->ti.subbuf_kb * 1024);
+	close(fd);
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+}
+
+/* Pages pinned outlive even their instance. */
+TEST_F(removal, pages_pinned_by_vmsplice_outlive_the_instance)
+{
+	size_t page = getpagesize();
+	char *copy = malloc(page), *out = malloc(page);
+	struct iovec iov;
+	int pipes[2];
+
+	ASSERT_NE(NULL, copy);
+	ASSERT_NE(NULL, out);
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	iov.iov_base = buffer_subbuf(&self->mb, 2);
+	iov.iov_len = page;
+	memcpy(copy, iov.iov_base, page);
+	ASSERT_EQ(page, vmsplice(pipes[1], &iov, 1, 0));
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+	dirty_free_memory();
+	ASSERT_EQ(page, read(pipes[0], out, page));
+	EXPECT_EQ(0, memcmp(copy, out, page));
+	free(copy);
+	free(out);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A buffer to be mapped, and what is checked of it: that a mapping is there
+ * and works, or that nothing holds the buffer.
+ */
+#ifndef SELFTEST_RING_BUFFER_MAP_FIXTURE_H
+#define SELFTEST_RING_BUFFER_MAP_FIXTURE_H
+
+#include <fcntl.h>
+
+#include "buffer_fixture.h"
+
+FIXTURE(map) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	struct tally		tally;
+	int			fd;	/* trace_pipe_raw, read-only */
+	int			rw_fd;	/* the same, opened for writing too */
+	size_t			page;
+	size_t			subbuf;
+};
+
+FIXTURE_VARIANT(map) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(map, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(map, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(map, instance) INSTANCE;
+FIXTURE_VARIANT_ADD(map, instance_large) INSTANCE_LARGE;
+
+FIXTURE_SETUP(map)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	self->page = getpagesize();
+	self->subbuf = self->ti.subbuf_kb * 1024;
+	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			    O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	self->rw_fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			       O_RDWR | O_NONBLOCK);
+	ASSERT_LE(0, self->rw_fd);
+}
+
+FIXTURE_TEARDOWN(map)
+{
+	buffer_unmap(&self->mb);
+	close(self->fd);
+	close(self->rw_fd);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+static int map_it(struct mapped_buffer *mb, struct trace_instance *ti)
+{
+	return buffer_map(mb, ti, ti->cpu, O_NONBLOCK);
+}
+
+/* Nothing holds this CPU's buffer: what a mapping excludes, works. */
+static void expect_unmapped(struct __test_metadata *_metadata,
+			    struct trace_instance *ti)
+{
+	EXPECT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+				      4 * ti->subbuf_kb));
+	EXPECT_EQ(0, instance_write_number(ti, "buffer_size_kb",
+					   TEST_SUBBUFS * ti->subbuf_kb));
+	EXPECT_EQ(0, instance_write(ti, "snapshot", "1"));
+	EXPECT_EQ(0, instance_write(ti, "snapshot", "0"));
+}
+
+/* Something maps this CPU's buffer: both kinds of exclusion hold. */
+static void expect_mapped(struct __test_metadata *_metadata,
+			  struct trace_instance *ti)
+{
+	EXPECT_EQ(-EBUSY, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+					   4 * ti->subbuf_kb));
+	EXPECT_EQ(-EBUSY, instance_write(ti, "snapshot", "1"));
+}
+
+/* The bytes at @addr are those of the mapping, and so is what comes later. */
+static void expect_intact(struct __test_metadata *_metadata,
+			  struct trace_instance *ti, struct mapped_buffer *mb,
+			  struct tally *tally)
+{
+	buffer_touch(mb);
+	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));
+	ASSERT_LT(0, tally_drain(tally, mb));
+	EXPECT_TRUE(tally_exact(tally));
+	EXPECT_EQ(ti->seq, tally->next);
+}
+
+#endif /* SELFTEST_RING_BUFFER_MAP_FIXTURE_H */
