@@ -313,16 +313,20 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 {
 	struct ring_buffer_per_cpu *cpu_buffer;
 	struct buffer_page *reader;
+	unsigned long flags;
+	int ret = 0;
 
 	if (!cpumask_test_cpu(cpu, buffer->cpumask))
 		return -EINVAL;
 
 	cpu_buffer = buffer->buffers[cpu];
 
-	guard(raw_spinlock_irqsave)(&cpu_buffer->reader_lock);
+	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 
-	if (!cpu_buffer->mapped)
-		return -ENODEV;
+	if (!cpu_buffer->mapped) {
+		ret = -ENODEV;
+		goto out;
+	}
 
 	reader = rb_get_reader_page(cpu_buffer);
 	if (reader) {
@@ -333,7 +337,9 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 	}
 	__rb_update_meta_page(cpu_buffer);
 
-	return 0;
+ out:
+	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
+	return ret;
 }
 
 /**
@@ -422,6 +428,7 @@ static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct trace_buffer_meta *meta;
 	struct buffer_page **subbufs;
+	unsigned long flags;
 	int ret = -ENOMEM;
 
 	lockdep_assert_held(&cpu_buffer->mapping_lock);
@@ -439,15 +446,15 @@ static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
 	if (!meta)
 		goto out_free;
 
-	scoped_guard(raw_spinlock_irqsave, &cpu_buffer->reader_lock) {
-		ret = rb_number_subbufs(cpu_buffer, subbufs);
-		if (!ret) {
-			cpu_buffer->subbufs = subbufs;
-			cpu_buffer->meta_page = meta;
-			WRITE_ONCE(cpu_buffer->mapped, 1);
-			__rb_update_meta_page(cpu_buffer);
-		}
+	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
+	ret = rb_number_subbufs(cpu_buffer, subbufs);
+	if (!ret) {
+		cpu_buffer->subbufs = subbufs;
+		cpu_buffer->meta_page = meta;
+		WRITE_ONCE(cpu_buffer->mapped, 1);
+		__rb_update_meta_page(cpu_buffer);
 	}
+	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 	if (!ret)
 		goto out_unlock;
 
@@ -528,14 +535,15 @@ static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
 	unsigned int order = cpu_buffer->reader_page->order;
 	struct trace_buffer_meta *meta = cpu_buffer->meta_page;
 	struct buffer_page **subbufs = cpu_buffer->subbufs;
+	unsigned long flags;
 
 	lockdep_assert_held(&cpu_buffer->mapping_lock);
 
-	scoped_guard(raw_spinlock_irqsave, &cpu_buffer->reader_lock) {
-		WRITE_ONCE(cpu_buffer->mapped, 0);
-		cpu_buffer->meta_page = NULL;
-		cpu_buffer->subbufs = NULL;
-	}
+	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
+	WRITE_ONCE(cpu_buffer->mapped, 0);
+	cpu_buffer->meta_page = NULL;
+	cpu_buffer->subbufs = NULL;
+	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
 	free_pages((unsigned long)meta, order);
 	kvfree(subbufs);

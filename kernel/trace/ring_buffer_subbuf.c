@@ -179,9 +179,10 @@ static void rb_subbuf_exchange(struct ring_buffer_per_cpu *cpu_buffer,
 			       struct rb_subbuf_pages *pages)
 {
 	struct buffer_page *reader;
+	unsigned long flags;
 	LIST_HEAD(old);
 
-	guard(raw_spinlock_irqsave)(&cpu_buffer->reader_lock);
+	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 	arch_spin_lock(&cpu_buffer->lock);
 
 	/* The ring has no list head, and flags in its pointers */
@@ -202,6 +203,7 @@ static void rb_subbuf_exchange(struct ring_buffer_per_cpu *cpu_buffer,
 	rb_reset_cpu(cpu_buffer);
 
 	arch_spin_unlock(&cpu_buffer->lock);
+	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 }
 
 static void rb_subbuf_apply(struct rb_subbuf_change *change)
