@@ -17,7 +17,7 @@ demo: packages	## boot the kernel and stream its events through mmap
 	@$(harness)/demo.sh
 
 test: packages-test	## everything that is tested, with a summary
-	@$(harness)/test.sh
+	@$(harness)/test.sh $(if $(CI),ci)
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check
