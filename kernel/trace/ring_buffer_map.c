@@ -70,13 +70,30 @@ static u64 rb_epoch_extend(u32 epoch, u32 count)
 	return ((u64)(epoch >> 1) << 32) | count;
 }
 
-static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
+static u64 rb_epoch_count(const u32 *epoch, local_t *count)
 {
-	u32 epoch = READ_ONCE(cpu_buffer->entries_epoch);
+	u32 seen = READ_ONCE(*epoch);
 
 	/* [EPOCH] Not before the epoch: see rb_epoch_update() */
 	smp_rmb();
-	return rb_epoch_extend(epoch, local_read(&cpu_buffer->entries));
+	return rb_epoch_extend(seen, local_read(count));
+}
+
+static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return rb_epoch_count(&cpu_buffer->entries_epoch, &cpu_buffer->entries);
+}
+
+static u64 rb_pages_lost64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return rb_epoch_count(&cpu_buffer->pages_lost_epoch,
+			      &cpu_buffer->pages_lost);
+}
+
+static u64 rb_pages_touched64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return rb_epoch_count(&cpu_buffer->pages_touched_epoch,
+			      &cpu_buffer->pages_touched);
 }
 
 static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
@@ -97,6 +114,10 @@ static void rb_commit_left_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	rb_epoch_update(&cpu_buffer->entries_epoch,
 			local_read(&cpu_buffer->entries));
+	rb_epoch_update(&cpu_buffer->pages_lost_epoch,
+			local_read(&cpu_buffer->pages_lost));
+	rb_epoch_update(&cpu_buffer->pages_touched_epoch,
+			local_read(&cpu_buffer->pages_touched));
 }
 
 static void rb_read_epoch_update(struct ring_buffer_per_cpu *cpu_buffer)
@@ -107,12 +128,24 @@ static void rb_read_epoch_update(struct ring_buffer_per_cpu *cpu_buffer)
 static void rb_epochs_reset(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	cpu_buffer->entries_epoch = 0;
+	cpu_buffer->pages_lost_epoch = 0;
+	cpu_buffer->pages_touched_epoch = 0;
 	cpu_buffer->read_epoch = 0;
 }
 #else
 static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	return local_read(&cpu_buffer->entries);
+}
+
+static u64 rb_pages_lost64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return local_read(&cpu_buffer->pages_lost);
+}
+
+static u64 rb_pages_touched64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return local_read(&cpu_buffer->pages_touched);
 }
 
 static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
@@ -167,8 +200,8 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(meta->read, rb_read64(cpu_buffer));
 	WRITE_ONCE(meta->entries, rb_entries64(cpu_buffer));
 
-	WRITE_ONCE(meta->pages_lost, local_read(&cpu_buffer->pages_lost));
-	WRITE_ONCE(meta->pages_touched, local_read(&cpu_buffer->pages_touched));
+	WRITE_ONCE(meta->pages_lost, rb_pages_lost64(cpu_buffer));
+	WRITE_ONCE(meta->pages_touched, rb_pages_touched64(cpu_buffer));
 
 	rb_flush_to_user(meta, 0);
 }
@@ -233,9 +266,10 @@ static bool rb_consume_event(struct ring_buffer_per_cpu *cpu_buffer,
 
 /*
  * Tell the loss on a sub-buffer that the writer has left, as
- * ring_buffer_read_page() does on its copy. A padding record, if there is one,
- * is inside the commit or starts right behind it: then there is no room for
- * the count.
+ * ring_buffer_read_page() does on its copy. The count goes behind the data if
+ * there is room, but a padding record is not overwritten: it is inside the
+ * commit or starts right behind it. As the writer fills up what it leaves, so
+ * far there never is room.
  */
 static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 				struct buffer_page *reader, unsigned int commit)
@@ -269,9 +303,8 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 	unsigned int commit;
 
 	/*
-	 * The commit index and the counter of a page that was left are final.
-	 * Pairs with the full barrier of the cmpxchg by which the writer moved
-	 * the tail off this page, see rb_tail_page_update().
+	 * The commit index, the counter and real_end of a page that was left
+	 * are final. Pairs with [LEFT] in rb_set_commit_to_write().
 	 */
 	smp_rmb();
 	commit = rb_page_commit(reader);
@@ -328,7 +361,10 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 		goto out;
 	}
 
-	reader = rb_get_reader_page(cpu_buffer);
+	/* Not to be taken: a page that has no more than begun events */
+	reader = NULL;
+	if (!rb_per_cpu_empty(cpu_buffer))
+		reader = rb_get_reader_page(cpu_buffer);
 	if (reader) {
 		rb_consume_reader_page(cpu_buffer, reader);
 		/* User space is told of it now, no other reader has to be */
@@ -357,21 +393,53 @@ bool ring_buffer_mapped(struct trace_buffer *buffer, int cpu)
 	       READ_ONCE(buffer->buffers[cpu]->mapped);
 }
 
-/**
- * ring_buffer_has_data - is there what a reader waits for?
- * @buffer: the buffer to look at
- * @cpu: the CPU whose buffer to look at
- * @full: the percentage of sub-buffers that have to be filled, 0: any event
- *
- * The test that ring_buffer_wait() and ring_buffer_poll_wait() make.
- *
- * Context: Takes cpu_buffer->reader_lock with interrupts off. Does not sleep.
- *
- * Return: true if a reader need not wait.
- */
-bool ring_buffer_has_data(struct trace_buffer *buffer, int cpu, int full)
+struct rb_map_wait {
+	struct ring_buffer_per_cpu	*cpu_buffer;
+	ring_buffer_cond_fn		cond;
+	void				*data;
+};
+
+static bool rb_map_wait_cond(void *data)
 {
-	return rb_watermark_hit(buffer, cpu, full);
+	struct rb_map_wait *wait = data;
+
+	return !READ_ONCE(wait->cpu_buffer->mapped) || wait->cond(wait->data);
+}
+
+/**
+ * ring_buffer_map_wait - wait for data in a mapped buffer
+ * @buffer: the buffer to wait for
+ * @cpu: the CPU whose buffer to wait for
+ * @full: the percentage of sub-buffers that have to be filled, 0: any event
+ * @cond: what ends the wait besides data; who makes it true has to call
+ *	  ring_buffer_wake_waiters() afterwards
+ * @data: what @cond is called with
+ *
+ * The last ring_buffer_unmap() ends the wait too.
+ *
+ * Context: Sleeps.
+ *
+ * Return: 0, or
+ *   -EINVAL	    there is no buffer for @cpu
+ *   -ERESTARTSYS   a signal ended the wait
+ */
+int ring_buffer_map_wait(struct trace_buffer *buffer, int cpu, int full,
+			 ring_buffer_cond_fn cond, void *data)
+{
+	struct rb_map_wait wait = { .cond = cond, .data = data };
+	struct wait_queue_head *queue;
+	struct rb_irq_work *rbwork;
+
+	if (!cpumask_test_cpu(cpu, buffer->cpumask))
+		return -EINVAL;
+
+	wait.cpu_buffer = buffer->buffers[cpu];
+	rbwork = &wait.cpu_buffer->irq_work;
+	queue = full ? &rbwork->full_waiters : &rbwork->waiters;
+
+	return wait_event_interruptible(*queue,
+					rb_wait_cond(rbwork, buffer, cpu, full,
+						     rb_map_wait_cond, &wait));
 }
 
 static struct trace_buffer_meta *
@@ -544,6 +612,9 @@ static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
 	cpu_buffer->meta_page = NULL;
 	cpu_buffer->subbufs = NULL;
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
+
+	/* Nobody is going to tell those who wait in ring_buffer_map_wait() */
+	irq_work_queue(&cpu_buffer->irq_work.work);
 
 	free_pages((unsigned long)meta, order);
 	kvfree(subbufs);

@@ -315,8 +315,13 @@ static void rb_subbuf_unlock(struct trace_buffer *a, struct trace_buffer *b)
  * The caller keeps out readers that use an event found by ring_buffer_peek(),
  * ring_buffer_consume() and so on in preemptible context.
  *
- * Returns 0 on success, -EINVAL if there is no such size, -ENOMEM, and -EBUSY
- * if somebody relies on the pages as they are.
+ * Context: Sleeps, for grace periods too. Takes cpus_read_lock() and the mutexes
+ * of both buffers.
+ *
+ * Return: 0, or
+ *   -EINVAL	there is no such size
+ *   -ENOMEM	no memory for the new sub-buffers
+ *   -EBUSY	somebody relies on the pages as they are
  */
 int ring_buffer_subbuf_order_set_both(struct trace_buffer *buffer,
 				      struct trace_buffer *snapshot, int order)
@@ -346,7 +351,9 @@ int ring_buffer_subbuf_order_set_both(struct trace_buffer *buffer,
  * @buffer: The ring buffer
  * @order: A sub-buffer will have 2^@order pages
  *
- * See ring_buffer_subbuf_order_set_both().
+ * Context: as ring_buffer_subbuf_order_set_both().
+ *
+ * Return: as ring_buffer_subbuf_order_set_both().
  */
 int ring_buffer_subbuf_order_set(struct trace_buffer *buffer, int order)
 {

@@ -149,6 +149,10 @@ static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
 	if (ret)
 		return ret;
 
+	/* Not to be mapped at its boot-time minimum, see tracing_buffers_open() */
+	if (iter->tr->flags & TRACE_ARRAY_FL_GLOBAL && !ring_buffer_expanded)
+		return -EBUSY;
+
 	ret = trace_mapping_get(iter->tr);
 	if (ret)
 		return ret;
@@ -181,30 +185,38 @@ static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
 #define tracing_buffers_mmap	NULL
 #endif /* CONFIG_MMU */
 
+struct trace_reader_wait {
+	struct trace_iterator	*iter;
+	long			wait_index;
+	bool			tracing_on;
+};
+
+/* What ends a wait besides data. Looked at by who is on the wait queue. */
+static bool trace_reader_woken(void *data)
+{
+	struct trace_reader_wait *wait = data;
+	struct trace_iterator *iter = wait->iter;
+
+	/* ioctl(fd, 0), or the file is closed by somebody who shares it */
+	if (wait->wait_index != READ_ONCE(iter->wait_index))
+		return true;
+
+	/* Tracing was turned off meanwhile: there may be no more events */
+	return wait->tracing_on && !tracer_tracing_is_on(iter->tr);
+}
+
 /* Wait for data as splice() does, until there is enough or somebody says so */
 static int trace_get_reader_wait(struct trace_iterator *iter)
 {
-	struct trace_buffer *buffer = iter->array_buffer->buffer;
-	int full = iter->tr->buffer_percent;
-	long wait_index = READ_ONCE(iter->wait_index);
-	int ret;
+	struct trace_reader_wait wait = {
+		.iter		= iter,
+		.wait_index	= READ_ONCE(iter->wait_index),
+		.tracing_on	= tracer_tracing_is_on(iter->tr),
+	};
 
-	do {
-		ret = wait_on_pipe(iter, full);
-		if (ret)
-			return ret;
-
-		/* Nobody is going to write when tracing is off */
-		if (!tracer_tracing_is_on(iter->tr))
-			return 0;
-
-		/* Pairs with smp_wmb() in tracing_buffers_ioctl() and _flush() */
-		smp_rmb();
-	} while (wait_index == READ_ONCE(iter->wait_index) &&
-		 ring_buffer_mapped(buffer, iter->cpu_file) &&
-		 !ring_buffer_has_data(buffer, iter->cpu_file, full));
-
-	return 0;
+	return ring_buffer_map_wait(iter->array_buffer->buffer, iter->cpu_file,
+				    iter->tr->buffer_percent,
+				    trace_reader_woken, &wait);
 }
 
 /*

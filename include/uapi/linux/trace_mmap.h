@@ -46,6 +46,7 @@
  *			there.
  * @subbuf_size:	Bytes of one sub-buffer, its header included.
  * @nr_subbufs:		Sub-buffers in the mapping, the reader's included.
+ * @reader:		The reader sub-buffer:
  * @reader.lost_events:	Events that were overwritten unread between the
  *			previous reader sub-buffer and this one. Holds until
  *			@reader.id changes.
