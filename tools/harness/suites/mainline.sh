@@ -9,15 +9,16 @@
 
 tarball=/usr/src/linux-source-6.12.tar.xz
 selftests=linux-source-6.12/tools/testing/selftests
-tree=$cache/mainline-6.12
+files=(ring-buffer/map_test.c user_events/user_events_selftests.h
+       kselftest.h kselftest_harness.h)
+tree=$cache/mainline-6.12-$(cksum <<<"${files[*]}" | tr ' ' -)
 
 unpack()
 {
 	rm -rf "$tree.new"
 	mkdir "$tree.new"
 	tar -C "$tree.new" --strip-components=4 -xf "$tarball" \
-		$selftests/ring-buffer/map_test.c \
-		$selftests/kselftest.h $selftests/kselftest_harness.h
+		"${files[@]/#/$selftests/}"
 	mv "$tree.new" "$tree"
 }
 
