@@ -52,7 +52,7 @@ boot()
 	case $accel in
 	kvm)	cpu=host ;;
 	tcg)	accel=tcg,thread=${THREAD:-multi}
-		append+=" tsc=reliable" ;;
+		append+=" tsc=reliable watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
 	esac
 	if [ -n "${shell:-}" ]; then
 		port='virtconsole,chardev=out'

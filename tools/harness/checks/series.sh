@@ -43,7 +43,7 @@ mails_apply()
 {
 	local f
 	git init -q "$work/am"
-	cd "$work/am"
+	cd "$work/am" || return
 	for f in "${edited[@]}"; do
 		mkdir -p "$(dirname "$f")"
 		cp "$base/$f" "$f"

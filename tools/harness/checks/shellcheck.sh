@@ -12,7 +12,7 @@ mapfile -t scripts < <(git -c safe.directory='*' -C "$top" ls-files -co --exclud
 		! head -n 1 "$top/$f" 2>/dev/null | grep -qE '^#!.*\b(ba|da)?sh\b' || echo "$f"
 	done)
 echo "1..${#scripts[@]}"
-cd "$top"
+cd "$top" || exit
 for f in "${scripts[@]}"; do
 	check "shellcheck: $f" shellcheck "$f"
 done

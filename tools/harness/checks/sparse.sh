@@ -50,6 +50,7 @@ compare()
 	empty "$work/unknown"
 }
 
+# shellcheck disable=SC2034 # kernel.sh reads it
 flavour=default
 echo 1..1
 mapfile -t objs < <(objects)

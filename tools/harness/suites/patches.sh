@@ -11,6 +11,7 @@
 . "$harness/kernel.sh"
 
 # A tree of its own: the default one is not to be compiled anew after this.
+# shellcheck disable=SC2034 # kernel.sh reads them
 flavour=default tree=patches
 
 compile_patch()

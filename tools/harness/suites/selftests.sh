@@ -44,7 +44,7 @@ run_list()
 # others a CPU that has not come up yet. A test keeps one CPU busy at most, so
 # the others go to two guests at once; boot_test stays the first in its guest.
 (
-	cd "$work/with"
+	cd "$work/with" || exit
 	grep '^ftrace_' list >patching
 	grep -v '^ftrace_' list | sed -n '1~2p' >odd
 	grep -v '^ftrace_' list | sed -n '2~2p' >even
