@@ -24,7 +24,7 @@ refuse_base()
 {
 	die "$1" \
 	    "The series is for 6.1.y and was tested on Debian's linux-source-6.1 $pin_version. Either" \
-	    "  install that version (all of them are kept at snapshot.debian.org), or" \
+	    "  install that version (the archive of Debian's snapshots keeps them all), or" \
 	    "  name a 6.1.y tree: make ... KERNEL_SRC=dir"
 }
 
