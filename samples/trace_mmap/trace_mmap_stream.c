@@ -332,7 +332,7 @@ static void go_to(struct cpu_buffer *b, __u32 read)
 			     (size_t)meta->reader.id * meta->subbuf_size;
 	__u64 ts = subbuf_time_stamp(&b->format, subbuf);
 
-	if (b->id == meta->reader.id && b->subbuf_ts == ts && b->it.pos == read) {
+	if (b->id == meta->reader.id && b->subbuf_ts == ts && subbuf_pos(&b->it) == read) {
 		subbuf_extend(&b->it, meta->reader.read);
 		return;
 	}
@@ -358,7 +358,7 @@ static void take_events(struct stream *s, struct cpu_buffer *b)
 	s->events += events;
 	if (b->it.corrupt) {
 		warnx("CPU %d: sub-buffer %u is damaged at byte %zu",
-		      b->cpu, b->id, b->it.pos);
+		      b->cpu, b->id, subbuf_pos(&b->it));
 		s->damaged = true;
 	}
 }

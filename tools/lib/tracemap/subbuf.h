@@ -97,22 +97,22 @@ struct subbuf_record {
 /**
  * struct subbuf_iter - a place in a sub-buffer
  * @data: first record of the sub-buffer
- * @pos: offset of the next record from @data
- * @fast_end: any small record in host byte order at an offset below this
+ * @next: the next record, see subbuf_pos()
+ * @fast_end: any small record in host byte order that begins before this
  *	ends before @end
- * @end: nothing at or past this offset is read
- * @capacity: largest @end there can be
+ * @end: nothing at or past this is read
+ * @capacity: bytes from @data to the largest @end there can be
  * @ts: time stamp of the last record passed
  * @big_endian: byte order of the sub-buffer
  * @corrupt: the iteration ended on a record that cannot be
  *
- * Read @pos, @ts and @corrupt; the rest is the iterator's own.
+ * Read @ts and @corrupt; the rest is the iterator's own.
  */
 struct subbuf_iter {
 	const unsigned char *data;
-	size_t pos;
-	size_t fast_end;
-	size_t end;
+	const unsigned char *next;
+	const unsigned char *fast_end;
+	const unsigned char *end;
 	size_t capacity;
 	uint64_t ts;
 	bool big_endian;
@@ -248,6 +248,12 @@ static inline int64_t subbuf_missed(const struct subbuf_format *f,
 	return missed > 0 ? missed : SUBBUF_MISSED_UNKNOWN;
 }
 
+/* Offset of the next record from the first. */
+static inline size_t subbuf_pos(const struct subbuf_iter *it)
+{
+	return it->next - it->data;
+}
+
 /**
  * subbuf_extend - let the iterator go on up to @end
  * @it: the iterator
@@ -259,13 +265,14 @@ static inline void subbuf_extend(struct subbuf_iter *it, size_t end)
 		return;
 	if (end > it->capacity)
 		end = it->capacity;
-	if (end < it->pos)
-		end = it->pos;
+	if (end < subbuf_pos(it))
+		end = subbuf_pos(it);
 
-	/* Records are words; @pos is a multiple of 4 as well. */
-	it->end = end & ~(size_t)3;
-	it->fast_end = 0;
-	if (it->big_endian == subbuf__host_big && it->end >= SUBBUF_SMALL_MAX)
+	/* Records are words; the next one is at a multiple of 4 as well. */
+	end &= ~(size_t)3;
+	it->end = it->data + end;
+	it->fast_end = it->data;
+	if (it->big_endian == subbuf__host_big && end >= SUBBUF_SMALL_MAX)
 		it->fast_end = it->end - SUBBUF_SMALL_MAX + 1;
 }
 
@@ -284,11 +291,12 @@ static inline struct subbuf_iter subbuf_resume(const struct subbuf_format *f,
 
 	it.data = (const unsigned char *)subbuf + f->data_offset;
 	it.capacity = f->subbuf_size - f->data_offset;
-	it.pos = (pos < it.capacity ? pos : it.capacity) & ~(size_t)3;
+	pos = (pos < it.capacity ? pos : it.capacity) & ~(size_t)3;
+	it.next = it.data + pos;
 	it.ts = ts;
 	it.big_endian = f->big_endian;
 	it.corrupt = false;
-	subbuf_extend(&it, it.pos);
+	subbuf_extend(&it, pos);
 	return it;
 }
 
@@ -339,11 +347,11 @@ static inline uint64_t subbuf__advance_time(uint64_t ts, uint32_t type,
 static __always_inline bool subbuf__stop(struct subbuf_iter *it, bool corrupt)
 {
 	it->corrupt = corrupt;
-	it->fast_end = 0;
+	it->fast_end = it->data;
 	if (corrupt)
-		it->end = it->pos;
+		it->end = it->next;
 	else
-		it->pos = it->end;
+		it->next = it->end;
 	return false;
 }
 
@@ -363,15 +371,15 @@ static __always_inline bool subbuf__next_long(struct subbuf_iter *it,
 					      struct subbuf_record *rec,
 					      uint32_t type, uint32_t delta)
 {
-	const unsigned char *p = it->data + it->pos + 4;
-	size_t room = it->end - it->pos - 4;
+	const unsigned char *p = it->next + 4;
+	size_t room = it->end - p;
 	uint32_t second = room ? subbuf__load(p, it->big_endian) : 0;
 	uint32_t length = subbuf__length(type, second);
 
 	if (!length || length > room)
 		return subbuf__stop(it, true);
 
-	it->pos += 4 + (((size_t)length + 3) & ~(size_t)3);
+	it->next = p + (((size_t)length + 3) & ~(size_t)3);
 	it->ts = subbuf__advance_time(it->ts, type, delta, second);
 	rec->ts = it->ts;
 	rec->data = p + 4;
@@ -383,17 +391,17 @@ static __always_inline bool subbuf__next_long(struct subbuf_iter *it,
 static __always_inline bool subbuf__next_any(struct subbuf_iter *it,
 					     struct subbuf_record *rec)
 {
-	while (it->pos < it->end) {
-		const unsigned char *p = it->data + it->pos;
+	while (it->next < it->end) {
+		const unsigned char *p = it->next;
 		uint32_t word = subbuf__load(p, it->big_endian);
 		uint32_t type = subbuf__type(word, it->big_endian);
 		uint32_t delta = subbuf__delta(word, it->big_endian);
 		uint32_t size = 4 * type;
 
 		if (SUBBUF_SMALL_TYPES >> type & 1) {
-			if (size + 4 > it->end - it->pos)
+			if (size + 4 > (size_t)(it->end - p))
 				return subbuf__stop(it, true);
-			it->pos += size + 4;
+			it->next += size + 4;
 			it->ts += delta;
 			rec->ts = it->ts;
 			rec->data = p + 4;
@@ -408,26 +416,46 @@ static __always_inline bool subbuf__next_any(struct subbuf_iter *it,
 	return false;
 }
 
-/*
- * A large record in host byte order, its first two words inside the
- * sub-buffer. If its second word is less than 4, which counts itself, the
- * size wraps and does not fit.
- */
-static __always_inline bool subbuf__next_large(struct subbuf_iter *it,
-					       struct subbuf_record *rec,
-					       const unsigned char *p, uint32_t delta)
+static __always_inline void subbuf__take(struct subbuf_iter *it,
+					 struct subbuf_record *rec, uint32_t word,
+					 const unsigned char *data, size_t size)
 {
-	uint32_t size = subbuf__load_host(p + 4) - 4;
-	uint64_t next = it->pos + 8 + (((uint64_t)size + 3) & ~(uint64_t)3);
-
-	if (!subbuf__likely(next <= it->end))
-		return false;
-
-	it->pos = next;
-	it->ts += delta;
+	it->next = data + size;
+	it->ts += subbuf__delta(word, subbuf__host_big);
 	rec->ts = it->ts;
-	rec->data = p + 8;
+	rec->data = data;
 	rec->size = size;
+}
+
+/*
+ * The two common kinds of records, in host byte order. What begins before
+ * fast_end has its first two words, and a small one all of it, before the end.
+ */
+static __always_inline bool subbuf__next_fast(struct subbuf_iter *it,
+					      struct subbuf_record *rec)
+{
+	const unsigned char *p = it->next;
+	uint32_t word = subbuf__load_host(p);
+	uint32_t type = subbuf__type(word, subbuf__host_big);
+	uint32_t second;
+	uint64_t size;
+
+	if (type) {
+		if (!subbuf__likely(type <= SUBBUF_TYPE_DATA_MAX))
+			return false;
+		subbuf__take(it, rec, word, p + 4, 4 * type);
+		return true;
+	}
+
+	/*
+	 * The second word counts itself, and the kernel has rounded it up to
+	 * words. Less than 4, or no whole words, is huge when it is rotated.
+	 */
+	second = subbuf__load_host(p + 4) - 4;
+	size = 4 * (uint64_t)(second >> 2 | second << 30);
+	if (!subbuf__likely((uintptr_t)p + 8 + size < (uintptr_t)it->fast_end))
+		return false;
+	subbuf__take(it, rec, word, p + 8, size);
 	return true;
 }
 
@@ -436,8 +464,8 @@ static __always_inline bool subbuf__next_large(struct subbuf_iter *it,
  * @it: the iterator
  * @rec: the event, if there is one
  *
- * The two common kinds of records in host byte order are decoded here, with
- * as few checks as they need; all else in subbuf__next_any().
+ * The common records are decoded with as few checks as they need, all else in
+ * subbuf__next_any().
  *
  * Return: whether there is one. If not, @it->corrupt says whether what
  * stopped it is damage; subbuf_extend() may bring more.
@@ -445,24 +473,8 @@ static __always_inline bool subbuf__next_large(struct subbuf_iter *it,
 static __always_inline bool subbuf_next(struct subbuf_iter *it,
 					struct subbuf_record *rec)
 {
-	if (subbuf__likely(it->pos < it->fast_end)) {
-		const unsigned char *p = it->data + it->pos;
-		uint32_t word = subbuf__load_host(p);
-		uint32_t type = subbuf__type(word, subbuf__host_big);
-		uint32_t delta = subbuf__delta(word, subbuf__host_big);
-		uint32_t size = 4 * type;
-
-		if (subbuf__likely(SUBBUF_SMALL_TYPES >> type & 1)) {
-			it->pos += (size_t)size + 4;
-			it->ts += delta;
-			rec->ts = it->ts;
-			rec->data = p + 4;
-			rec->size = size;
-			return true;
-		}
-		if (!type && subbuf__next_large(it, rec, p, delta))
-			return true;
-	}
+	if (subbuf__likely(it->next < it->fast_end) && subbuf__next_fast(it, rec))
+		return true;
 	return subbuf__next_any(it, rec);
 }
 
@@ -476,7 +488,7 @@ static __always_inline bool subbuf_next(struct subbuf_iter *it,
 static inline void subbuf_skip(struct subbuf_iter *it, size_t pos)
 {
 	struct subbuf_record rec;
-	size_t end = it->end;
+	size_t end = it->end - it->data;
 
 	subbuf_extend(it, pos);
 	while (subbuf_next(it, &rec))

@@ -380,7 +380,7 @@ static void resumes_where_it_stopped(const struct subbuf_format *f)
 		subbuf_extend(&it, p->end);
 		seen = read_on(p, &it, seen);
 		check(seen == p->nr);
-		check(it.pos == p->end);
+		check(subbuf_pos(&it) == p->end);
 	}
 	subbuf_extend(&it, 0);		/* never back */
 	check(!subbuf_next(&it, &rec));
@@ -403,7 +403,7 @@ static void skips_what_others_consumed(const struct subbuf_format *f)
 
 	it = subbuf_begin(f, p->bytes);
 	subbuf_skip(&it, consumed);
-	check(it.pos == consumed);
+	check(subbuf_pos(&it) == consumed);
 	check(read_on(p, &it, 50) == p->nr);
 
 	it = subbuf_resume(f, p->bytes, consumed, BASE_TS + 50000);
@@ -578,7 +578,7 @@ static void random_bytes(const struct subbuf_format *f)
 			size_t at = (const unsigned char *)rec.data - it.data;
 
 			check(at > before && at + rec.size <= p->end);
-			check(it.pos >= at && it.pos <= p->end);
+			check(subbuf_pos(&it) >= at && subbuf_pos(&it) <= p->end);
 			before = at;
 		}
 		page_free(p);
