@@ -17,7 +17,9 @@
 # Options are variables: SMP= MEM= ACCEL=auto|kvm|tcg FLAVOUR= WITH=dir (its
 # files are in /host), BINS='/bin/a ...' (programs of this machine, with their
 # libraries), LIMIT=seconds, APPEND='kernel parameters', THREAD=single (one
-# emulation thread: safe for kernels that patch their own code under TCG).
+# emulation thread: safe for kernels that patch their own code under TCG),
+# ICOUNT=yes (one CPU whose clock counts its instructions, a nanosecond each),
+# CPU='-feature,...' (what the emulated CPU shall not have).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -47,13 +49,17 @@ make_initrd()
 boot()
 {
 	local cpu=max,la57=off accel=$1 append="console=ttyS0 panic=-1 ${APPEND:-}"
-	local port='virtserialport,chardev=out,name=out'
+	local port='virtserialport,chardev=out,name=out' icount=()
 
 	case $accel in
 	kvm)	cpu=host ;;
-	tcg)	accel=tcg,thread=${THREAD:-multi}
+	tcg)	accel=tcg,thread=${THREAD:-multi} cpu+=${CPU:+,$CPU}
 		append+=" tsc=reliable watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
 	esac
+	if [ -n "${ICOUNT:-}" ]; then
+		icount=(-icount "shift=0,sleep=off" -rtc "base=2024-01-01,clock=vm")
+		append+=" norandmaps"
+	fi
 	if [ -n "${shell:-}" ]; then
 		port='virtconsole,chardev=out'
 		append+=" harness.shell"
@@ -62,7 +68,7 @@ boot()
 	rm -f "$work/verdict"
 	timeout --foreground -k 5 "$2" qemu-system-x86_64 \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-machine pc -accel "$accel" -cpu "$cpu" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
+		-machine pc -accel "$accel" "${icount[@]}" -cpu "$cpu" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
 		-kernel "$image/bzImage" -initrd "$work/initrd" -append "$append" \
 		-serial "file:$console" -device virtio-serial-pci \
 		-chardev stdio,id=out,signal=off -device "$port" \
@@ -136,6 +142,7 @@ ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
 console=$logs/console-$flavour-$$.log
 limit=${LIMIT:-600}
 accel=${ACCEL:-auto}
+[ -z "${ICOUNT:-}" ] || accel=tcg SMP=1 THREAD=single
 case $accel in
 kvm|tcg) ;;
 auto)	accel=$(probe_kvm) ;;

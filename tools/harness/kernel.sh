@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kernel.sh: build the kernel that FLAVOUR= and SERIES= name, print the folder
-# that holds it: bzImage, config, modules/.
+# kernel.sh: build the kernel that FLAVOUR=, SERIES= and LINUX= name, print the
+# folder that holds it: bzImage, config, lib/modules/.
 #
 # A finished kernel is kept under a hash of everything that went into it, so
 # an old one never answers for a new source, and a known one costs nothing.
@@ -12,14 +12,30 @@
 . "$harness/source.sh"
 
 flavour=${FLAVOUR:-default}
+label=$flavour
 tree=${flavour#default}
+[ "${SERIES:-all}" != none ] || tree=${tree:+$tree-}stock
+[ "${SERIES:-all}" != none ] || label+=-stock
+[ "$linux" = 6.1 ] || label=$flavour-$linux
 arch=x86_64
 ! grep -qx CONFIG_64BIT=n "$harness/config/$flavour.config" 2>/dev/null || arch=i386
 
 flavour_fragments()
 {
-	[ "$flavour" = default ] || printf '%s\n' "$harness/config/default.config"
+	case $flavour in
+	default|bench)	;;
+	bench-*)	printf '%s\n' "$harness/config/bench.config" ;;
+	*)		printf '%s\n' "$harness/config/default.config" ;;
+	esac
 	printf '%s\n' "$harness/config/$flavour.config"
+}
+
+# The folder of modules that are built outside the kernel for the flavour.
+flavour_modules()
+{
+	case $flavour in
+	bench*)		printf '%s\n' "$harness/bench/module" ;;
+	esac
 }
 
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
@@ -71,6 +87,18 @@ compile()
 	rm "$build/.unfinished"
 }
 
+# What kbuild leaves beside the sources is not for this repository.
+install_flavour_modules()
+{
+	local dir
+	flavour_modules | while read -r dir; do
+		rm -rf "$build/outside"
+		cp -r "$dir" "$build/outside"
+		kmake M="$build/outside" modules
+		kmake M="$build/outside" INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
+	done
+}
+
 install_image()
 {
 	rm -rf "$image.new"
@@ -78,6 +106,7 @@ install_image()
 	cp "$build/arch/x86/boot/bzImage" "$image.new/"
 	cp "$build/.config" "$image.new/config"
 	kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
+	install_flavour_modules
 	rm -f "$image.new"/lib/modules/*/build "$image.new"/lib/modules/*/source
 	mv "$image.new" "$image"
 }
@@ -96,7 +125,7 @@ prepare_build()
 	[ ! -e "$build/.unfinished" ] || rm -rf "$build"
 	mkdir -p "$build"
 	sync_source
-	step "configuring the $flavour kernel" "config-$flavour" configure
+	step "configuring the $label kernel" "config-$label" configure
 }
 
 # Sets image: the folder of the kernel wanted, whether it exists or not.
@@ -108,7 +137,10 @@ find_image()
 	find_base
 	stage_onto_base "$work/stage"
 	image=$cache/image-$( (echo "$series_key $flavour $arch"; gcc --version
-		flavour_fragments | xargs cat) | hash_of)
+		flavour_fragments | xargs cat
+		flavour_modules | while read -r dir; do
+			(cd "$dir" && find . -type f | sort | xargs sha256sum)
+		done) | hash_of)
 }
 
 build_image()
@@ -117,8 +149,8 @@ build_image()
 	[ -d "$image" ] || lock_source
 	if [ ! -d "$image" ]; then
 		prepare_build
-		step "building the $flavour kernel" "build-$flavour" compile
-		step "installing the $flavour kernel" "install-$flavour" install_image
+		step "building the $label kernel" "build-$label" compile
+		step "installing the $label kernel" "install-$label" install_image
 		prune_images
 	fi
 	touch "$image"

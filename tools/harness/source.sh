@@ -12,7 +12,10 @@
 
 pin_version=6.1.192-2
 pin_sha256=4d415b3d364834fd818270e88813e90323bbfce4f519a0e6bd4940ddcd7df693
-tarball=/usr/src/linux-source-6.1.tar.xz
+linux=${LINUX:-6.1}
+tarball=/usr/src/linux-source-$linux.tar.xz
+# Another kernel of Debian's is built as it is, to be measured beside ours.
+[ "$linux" = 6.1 ] || { export SERIES=none; unset KERNEL_SRC; }
 
 kernel_version()
 {
@@ -42,6 +45,8 @@ base_from_tarball()
 {
 	local sha
 
+	[ -r "$tarball" ] || [ "$linux" = 6.1 ] ||
+		die "$tarball is not there: apt-get install linux-source-$linux"
 	[ -r "$tarball" ] || refuse_base "$tarball is not there"
 	sha=$(sha256sum <"$tarball")
 	sha=${sha%% *}
@@ -88,7 +93,7 @@ find_base()
 	base_pinned=no
 	if [ -n "${KERNEL_SRC:-}" ]; then base_from_user; else base_from_tarball; fi
 	case $(kernel_version "$base") in
-	6.1.*)	;;
+	"$linux".*) ;;
 	*)	refuse_base "the source is Linux $(kernel_version "$base")" ;;
 	esac
 }
@@ -103,7 +108,7 @@ stage_onto_base()
 		[ "$base_pinned" = yes ] && die "the series does not apply to its own base"
 		refuse_base "the series does not apply to this $(kernel_version "$base")"
 	fi
-	[ "$base_pinned" = yes ] ||
+	[ "$base_pinned" = yes ] || [ "$linux" != 6.1 ] ||
 		say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
 	series_key=$( (echo "$base_id"; cd "$stage" || exit
 		find . -type f -print0 | sort -z | xargs -0 -r sha256sum) | hash_of)
