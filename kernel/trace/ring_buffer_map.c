@@ -299,14 +299,15 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 				   struct buffer_page *reader)
 {
-	bool left = READ_ONCE(cpu_buffer->commit_page) != reader;
 	unsigned int commit;
+	bool left;
 
 	/*
 	 * The commit index, the counter and real_end of a page that was left
-	 * are final. Pairs with [LEFT] in rb_set_commit_to_write().
+	 * are final, and may be marked. Pairs with [LEFT] in
+	 * rb_set_commit_to_write().
 	 */
-	smp_rmb();
+	left = smp_load_acquire(&cpu_buffer->commit_page) != reader;
 	commit = rb_page_commit(reader);
 
 	if (!left) {
@@ -324,6 +325,38 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 
 	if (cpu_buffer->reader_lost)
 		rb_mark_lost_events(cpu_buffer, reader, commit);
+}
+
+/*
+ * The page to consume from: the reader page, or the next one if all of it was
+ * read. What rb_get_reader_page() does, cheaper: there is no need to wait for a
+ * writer, as nothing past the commit is looked at.
+ */
+static struct buffer_page *
+rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	struct buffer_page *reader = cpu_buffer->reader_page;
+	struct buffer_page *commit;
+
+	if (reader->read < rb_page_commit(reader))
+		return reader;
+
+	/* It is not emptied before it is final. Pairs with [LEFT]. */
+	commit = smp_load_acquire(&cpu_buffer->commit_page);
+	if (commit == reader || !rb_num_of_entries(cpu_buffer))
+		return NULL;
+
+	/* Not to be taken: a page that has no more than begun events */
+	if (!rb_page_commit(commit) && rb_set_head_page(cpu_buffer) == commit)
+		return NULL;
+
+	arch_spin_lock(&cpu_buffer->lock);
+	reader = rb_swap_reader_page(cpu_buffer);
+	if (reader)
+		cpu_buffer->read_stamp = reader->page->time_stamp;
+	arch_spin_unlock(&cpu_buffer->lock);
+
+	return reader;
 }
 
 /**
@@ -361,10 +394,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 		goto out;
 	}
 
-	/* Not to be taken: a page that has no more than begun events */
-	reader = NULL;
-	if (!rb_per_cpu_empty(cpu_buffer))
-		reader = rb_get_reader_page(cpu_buffer);
+	reader = rb_map_reader_page(cpu_buffer);
 	if (reader) {
 		rb_consume_reader_page(cpu_buffer, reader);
 		/* User space is told of it now, no other reader has to be */

@@ -31,6 +31,51 @@ static struct trace_buffer *trace_mmap_buffer(struct trace_iterator *iter)
 	return iter->tr->array_buffer.buffer;
 }
 
+/* Shared and read-only, now and later. */
+static int trace_mmap_set_flags(struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_MAYSHARE) ||
+	    vma->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EPERM;
+
+	vma->vm_flags &= ~(VM_MAYWRITE | VM_MAYEXEC);
+	vma->vm_flags |= VM_MIXEDMAP | VM_DONTCOPY | VM_DONTDUMP |
+			 VM_DONTEXPAND;
+
+	return 0;
+}
+
+/* Count a mapping, if it may be. trace_mmap_end() takes it back. */
+static int trace_mmap_begin(struct trace_iterator *iter,
+			    struct vm_area_struct *vma)
+{
+	int ret;
+
+	ret = trace_mmap_set_flags(vma);
+	if (ret)
+		return ret;
+
+	/* Not to be mapped at its boot-time minimum, see tracing_buffers_open() */
+	if (iter->tr->flags & TRACE_ARRAY_FL_GLOBAL && !ring_buffer_expanded)
+		return -EBUSY;
+
+	ret = trace_mapping_get(iter->tr);
+	if (ret)
+		return ret;
+
+	ret = ring_buffer_map(trace_mmap_buffer(iter), iter->cpu_file);
+	if (ret)
+		trace_mapping_put(iter->tr);
+
+	return ret;
+}
+
+static void trace_mmap_end(struct trace_iterator *iter)
+{
+	ring_buffer_unmap(trace_mmap_buffer(iter), iter->cpu_file);
+	trace_mapping_put(iter->tr);
+}
+
 /* Copied at fork() because of MADV_DOFORK, or about to move by mremap() */
 static void trace_mmap_open(struct vm_area_struct *vma)
 {
@@ -42,10 +87,7 @@ static void trace_mmap_open(struct vm_area_struct *vma)
 
 static void trace_mmap_close(struct vm_area_struct *vma)
 {
-	struct trace_iterator *iter = vma->vm_private_data;
-
-	ring_buffer_unmap(trace_mmap_buffer(iter), iter->cpu_file);
-	trace_mapping_put(iter->tr);
+	trace_mmap_end(vma->vm_private_data);
 }
 
 /* A part of a mapping would not tell which sub-buffers it holds in place */
@@ -125,60 +167,32 @@ static int trace_mmap_insert_pages(struct trace_iterator *iter,
 	return 0;
 }
 
-/* Shared and read-only, now and later. */
-static int trace_mmap_set_flags(struct vm_area_struct *vma)
-{
-	if (!(vma->vm_flags & VM_MAYSHARE) ||
-	    vma->vm_flags & (VM_WRITE | VM_EXEC))
-		return -EPERM;
-
-	vma->vm_flags &= ~(VM_MAYWRITE | VM_MAYEXEC);
-	vma->vm_flags |= VM_MIXEDMAP | VM_DONTCOPY | VM_DONTDUMP |
-			 VM_DONTEXPAND;
-
-	return 0;
-}
-
 static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct ftrace_buffer_info *info = filp->private_data;
 	struct trace_iterator *iter = &info->iter;
 	int ret;
 
-	ret = trace_mmap_set_flags(vma);
+	ret = trace_mmap_begin(iter, vma);
 	if (ret)
 		return ret;
-
-	/* Not to be mapped at its boot-time minimum, see tracing_buffers_open() */
-	if (iter->tr->flags & TRACE_ARRAY_FL_GLOBAL && !ring_buffer_expanded)
-		return -EBUSY;
-
-	ret = trace_mapping_get(iter->tr);
-	if (ret)
-		return ret;
-
-	ret = ring_buffer_map(trace_mmap_buffer(iter), iter->cpu_file);
-	if (ret)
-		goto put_mapping;
 
 	ret = -EINVAL;
 	if (!trace_mmap_in_range(iter, vma))
-		goto unmap;
+		goto end;
 
 	ret = trace_mmap_insert_pages(iter, vma);
 	if (ret)
-		goto unmap;
+		goto end;
 
 	vma->vm_ops = &trace_mmap_vm_ops;
 	vma->vm_private_data = iter;
 
 	return 0;
 
- unmap:
+ end:
 	/* What was inserted already is removed by the caller */
-	ring_buffer_unmap(trace_mmap_buffer(iter), iter->cpu_file);
- put_mapping:
-	trace_mapping_put(iter->tr);
+	trace_mmap_end(iter);
 	return ret;
 }
 #else
@@ -231,10 +245,9 @@ static long tracing_buffers_get_reader(struct file *filp,
 	struct trace_buffer *buffer = iter->array_buffer->buffer;
 	int ret;
 
-	if (!ring_buffer_mapped(buffer, iter->cpu_file))
-		return -ENODEV;
-
 	if (!(filp->f_flags & O_NONBLOCK)) {
+		if (!ring_buffer_mapped(buffer, iter->cpu_file))
+			return -ENODEV;
 		ret = trace_get_reader_wait(iter);
 		if (ret)
 			return ret;

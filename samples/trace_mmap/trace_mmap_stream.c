@@ -13,32 +13,24 @@
 
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <event-parse.h>
-#include <tracefs.h>
-
 #include <linux/trace_mmap.h>
 
+#include "common.h"
 #include "subbuf.h"
 
 /* With buffer_percent above 0, an event may wait this long before it shows. */
 #define PATIENCE_MS	1000
-
-/* What every event of the kernel starts with. */
-#define COMMON_FIELDS	8
 
 struct options {
 	const char *instance;	/* NULL: the top level */
@@ -72,9 +64,7 @@ struct cpu_buffer {
 struct stream {
 	struct options opt;
 	struct tracefs_instance *instance;
-	struct tep_handle *tep;
-	struct trace_seq line;
-	const char *time_format;
+	struct decoder decoder;
 	struct cpu_buffer *buffers;
 	int nr_buffers;
 	int epoll;
@@ -84,87 +74,7 @@ struct stream {
 	bool damaged;
 };
 
-/* Stopping: signals count here, and make this descriptor readable. */
-static int stop_signals;
-static int stop_fd = -1;
-
-static void stop(int sig)
-{
-	__u64 one = 1;
-	int saved = errno;
-
-	(void)sig;
-	__atomic_add_fetch(&stop_signals, 1, __ATOMIC_RELAXED);
-	/* If that fails, it is readable already. */
-	while (write(stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-	errno = saved;
-}
-
-static int signals_so_far(void)
-{
-	return __atomic_load_n(&stop_signals, __ATOMIC_RELAXED);
-}
-
-static void stop_on_signals(unsigned int seconds)
-{
-	/* SA_RESTART: no line of output is cut off by a signal. */
-	struct sigaction sa = { .sa_handler = stop, .sa_flags = SA_RESTART };
-
-	stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (stop_fd < 0)
-		err(1, "eventfd");
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGALRM, &sa, NULL);
-	alarm(seconds);
-}
-
 /* Mapping. */
-
-static const char *map_advice(int error)
-{
-	switch (error) {
-	case ENODEV:
-		return "this kernel cannot map trace buffers: 6.10 can, or 6.1 with patches";
-	case EBUSY:
-		return "remove snapshot and histogram triggers; current_tracer must be nop";
-	case EINVAL:
-		return "it was never online";
-	case ENOMEM:
-		return "not enough memory, or address space (ulimit -v)";
-	default:
-		return "the buffer cannot be mapped";
-	}
-}
-
-static const char *open_advice(int error)
-{
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return "run as root";
-	case ENOENT:
-		return "there is no such CPU";
-	case EBUSY:
-		return "the instance is being removed";
-	default:
-		return "cannot open";
-	}
-}
-
-static int open_buffer(struct stream *s, int cpu)
-{
-	char file[64];
-	int fd;
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	fd = tracefs_instance_file_open(s->instance, file,
-					O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		err(1, "%s: %s", file, open_advice(errno));
-	return fd;
-}
 
 /*
  * Map the meta page to learn the sizes, then the whole, and only then let go
@@ -187,15 +97,6 @@ static bool map_whole(struct cpu_buffer *b)
 	return whole != MAP_FAILED;
 }
 
-static void read_format(struct subbuf_format *format)
-{
-	char *text = tracefs_instance_file_read(NULL, "events/header_page", NULL);
-
-	if (!text || !subbuf_format_parse(format, text))
-		errx(1, "events/header_page: not understood");
-	free(text);
-}
-
 /* Returns false for a CPU that has no buffer, when that is no error. */
 static bool add_buffer(struct stream *s, int cpu)
 {
@@ -204,7 +105,7 @@ static bool add_buffer(struct stream *s, int cpu)
 
 	memset(b, 0, sizeof(*b));
 	b->cpu = cpu;
-	b->fd = open_buffer(s, cpu);
+	b->fd = open_buffer(s->instance, cpu);
 	if (!map_whole(b)) {
 		if (errno == EINVAL && s->opt.cpu < 0) {
 			close(b->fd);
@@ -224,7 +125,6 @@ static bool add_buffer(struct stream *s, int cpu)
 static void add_buffers(struct stream *s)
 {
 	int nr = s->opt.cpu < 0 ? sysconf(_SC_NPROCESSORS_CONF) : 1;
-	char file[64];
 
 	s->buffers = calloc(nr, sizeof(*s->buffers));
 	if (!s->buffers)
@@ -234,8 +134,7 @@ static void add_buffers(struct stream *s)
 		return;
 	}
 	for (int cpu = 0; cpu < nr; cpu++) {
-		snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-		if (tracefs_file_exists(s->instance, file))
+		if (has_buffer(s->instance, cpu))
 			add_buffer(s, cpu);
 	}
 	if (!s->nr_buffers)
@@ -249,62 +148,6 @@ static void remove_buffers(struct stream *s)
 		close(s->buffers[i].fd);
 	}
 	free(s->buffers);
-}
-
-/* Decoding. */
-
-/* saved_cmdlines was read at the start: who came later is asked for here. */
-static void name_process(struct tep_handle *tep, int pid)
-{
-	char path[32], comm[32] = "<...>";
-	FILE *file;
-
-	if (pid <= 0 || tep_is_pid_registered(tep, pid))
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	file = fopen(path, "re");
-	if (file) {
-		if (fgets(comm, sizeof(comm), file))
-			comm[strcspn(comm, "\n")] = '\0';
-		fclose(file);
-	}
-	tep_register_comm(tep, comm, pid);
-}
-
-static void print_event(struct stream *s, const struct cpu_buffer *b,
-			const struct subbuf_record *rec)
-{
-	struct tep_record record = {
-		.ts = rec->ts,
-		.cpu = b->cpu,
-		.size = rec->size,
-		.data = (void *)rec->data,
-	};
-
-	if (rec->size < COMMON_FIELDS) {
-		printf("[%03d] an event of %u bytes\n", b->cpu, rec->size);
-		return;
-	}
-	name_process(s->tep, tep_data_pid(s->tep, &record));
-	trace_seq_reset(&s->line);
-	tep_print_event(s->tep, &s->line, &record, "%16s-%-7d [%03d] ",
-			TEP_PRINT_COMM, TEP_PRINT_PID, TEP_PRINT_CPU);
-	tep_print_event(s->tep, &s->line, &record, s->time_format, TEP_PRINT_TIME);
-	tep_print_event(s->tep, &s->line, &record, ": %s: %s\n",
-			TEP_PRINT_NAME, TEP_PRINT_INFO);
-	trace_seq_do_printf(&s->line);
-}
-
-/* Some clocks do not count nanoseconds. */
-static const char *time_format(struct tracefs_instance *instance)
-{
-	char *clock = tracefs_get_clock(instance);
-	bool counts = clock && (!strcmp(clock, "counter") ||
-				!strcmp(clock, "uptime") ||
-				!strcmp(clock, "x86-tsc"));
-
-	free(clock);
-	return counts ? "%12d" : "%6.1000d";
 }
 
 /* Reading. */
@@ -352,7 +195,7 @@ static void take_events(struct stream *s, struct cpu_buffer *b)
 	while (subbuf_next(&b->it, &rec)) {
 		events++;
 		if (!s->opt.quiet)
-			print_event(s, b, &rec);
+			print_event(&s->decoder, b->cpu, &rec);
 	}
 	b->events += events;
 	s->events += events;
@@ -485,44 +328,17 @@ static void tune_wakeup(struct stream *s)
 	s->sleeps_till_full = percent > 0;
 }
 
-static void open_instance(struct stream *s)
-{
-	const char *dir = tracefs_tracing_dir();
-
-	if (!dir)
-		errx(1, "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root");
-	if (access(dir, R_OK | X_OK) < 0)
-		err(1, "%s: run as root", dir);
-	if (!s->opt.instance)
-		return;
-	if (!tracefs_instance_exists(s->opt.instance))
-		errx(1, "there is no instance \"%s\": mkdir %s/instances/%s",
-		     s->opt.instance, dir, s->opt.instance);
-	s->instance = tracefs_instance_alloc(NULL, s->opt.instance);
-	if (!s->instance)
-		err(1, "instance %s", s->opt.instance);
-}
-
-static void open_decoder(struct stream *s)
-{
-	s->tep = tracefs_local_events(NULL);
-	if (!s->tep)
-		err(1, "the formats of the events cannot be read");
-	trace_seq_init(&s->line);
-	s->time_format = time_format(s->instance);
-}
-
 static void open_stream(struct stream *s)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	open_instance(s);
+	s->instance = open_instance(s->opt.instance);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, stop_fd, &event) < 0)
 		err(1, "epoll");
 	add_buffers(s);
 	if (!s->opt.quiet)
-		open_decoder(s);
+		open_decoder(&s->decoder, s->instance);
 	tune_wakeup(s);
 }
 
@@ -532,10 +348,7 @@ static void close_stream(struct stream *s)
 		set_percent(s, s->old_percent);
 	remove_buffers(s);
 	close(s->epoll);
-	if (s->tep) {
-		trace_seq_destroy(&s->line);
-		tep_free(s->tep);
-	}
+	close_decoder(&s->decoder);
 	if (s->instance)
 		tracefs_instance_free(s->instance);
 }
@@ -553,18 +366,6 @@ static void usage(int status)
 		"  -q, --quiet         only the table at the end\n"
 		"  -h, --help\n");
 	exit(status);
-}
-
-static __u64 parse_number(const char *text, __u64 max)
-{
-	unsigned long long value;
-	char *end;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || *end || *text < '0' || *text > '9' || value > max)
-		errx(2, "\"%s\" is not a number from 0 to %llu", text, max);
-	return value;
 }
 
 static void parse_option(struct options *opt, int name)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/uapi.sh: the uapi header compiles by itself wherever programs include
-# it, with the same layout everywhere.
+# checks/uapi.sh: the uapi headers compile by themselves wherever programs
+# include them, with the same layout everywhere.
 
 . "$(dirname "$0")/../check-lib.sh"
 
-header=$top/include/uapi/linux/trace_mmap.h
+headers=("$top"/include/uapi/linux/trace_{mmap,live}.h)
 
 # What the contract's table says, offset by offset.
 layout()
@@ -15,6 +15,7 @@ layout()
 	#include <stddef.h>
 	#include <linux/ioctl.h>
 	#include <linux/trace_mmap.h>
+	#include <linux/trace_live.h>
 	#define AT(member, offset) \\
 		_Static_assert(offsetof(struct trace_buffer_meta, member) == offset, #member)
 	AT(meta_page_size, 0); AT(meta_struct_len, 4); AT(subbuf_size, 8); AT(nr_subbufs, 12);
@@ -22,6 +23,25 @@ layout()
 	AT(entries, 40); AT(overrun, 48); AT(read, 56); AT(pages_lost, 64); AT(pages_touched, 72);
 	_Static_assert(sizeof(struct trace_buffer_meta) == 80, "size");
 	_Static_assert(TRACE_MMAP_IOCTL_GET_READER == _IO('R', 0x20), "ioctl");
+	#define IN(struct_name, member, offset) \\
+		_Static_assert(offsetof(struct struct_name, member) == offset, #member)
+	IN(trace_live_index, index_size, 0); IN(trace_live_index, struct_len, 4);
+	IN(trace_live_index, entries_offset, 8); IN(trace_live_index, entry_size, 12);
+	IN(trace_live_index, nr_subbufs, 16); IN(trace_live_index, epoch, 20);
+	IN(trace_live_index, commit_generation, 64); IN(trace_live_index, commit_id, 68);
+	IN(trace_live_index, dropped, 72); IN(trace_live_index, commit_overrun, 80);
+	IN(trace_live_index, used, 88);
+	IN(trace_live_subbuf, generation, 0); IN(trace_live_subbuf, next_id, 4);
+	IN(trace_live_subbuf, size, 8); IN(trace_live_subbuf, before, 16);
+	IN(trace_live_subbuf, overwritten, 24);
+	IN(trace_live_position, epoch, 0); IN(trace_live_position, generation, 4);
+	IN(trace_live_position, read, 8); IN(trace_live_position, flags, 12);
+	IN(trace_live_position, bytes, 16);
+	_Static_assert(sizeof(struct trace_live_index) == 128, "size");
+	_Static_assert(sizeof(struct trace_live_subbuf) == 32, "size");
+	_Static_assert(sizeof(struct trace_live_position) == 24, "size");
+	_Static_assert(TRACE_MMAP_LIVE_OFFSET == 1ULL << 43, "offset");
+	_Static_assert(TRACE_MMAP_IOCTL_LIVE_WAIT == 0x4018522f, "ioctl");
 	EOC
 }
 
@@ -31,15 +51,26 @@ compiles()
 		-isystem "/usr/include/$(gcc -print-multiarch)" -
 }
 
-alone()    { echo '#include <linux/trace_mmap.h>' | compiles "$@"; }
+one()      { echo "#include <linux/trace_$1.h>" | compiles "${@:2}"; }
+alone()    { one mmap "$@" && one live "$@"; }
 laid_out() { layout | compiles "$@"; }
 
+exported()
+{
+	local h
+
+	for h in "${headers[@]}"; do
+		grep -q 'WITH Linux-syscall-note' "$h" || return
+		! grep -nE '__(user|KERNEL__)' "$h" || return
+	done
+}
+
 mkdir -p "$work/include/linux"
-cp "$header" "$work/include/linux/"
+cp "${headers[@]}" "$work/include/linux/"
 echo 1..6
 check "uapi: compiles as C90"			alone gcc -std=c90 -x c
 check "uapi: compiles as C++"			alone g++ -x c++
 check "uapi: names clash with nothing of POSIX"	alone gcc -std=c11 -D_GNU_SOURCE -include sys/ioctl.h -x c
 check "uapi: the layout, 64 bit"		laid_out gcc -std=gnu11 -x c
 check "uapi: the layout, 32 bit"		laid_out gcc -m32 -std=gnu11 -x c
-check "uapi: exported by headers_install"	sh -c "grep -q 'WITH Linux-syscall-note' '$header' && ! grep -nE '__(user|KERNEL__)' '$header'"
+check "uapi: exported by headers_install"	exported

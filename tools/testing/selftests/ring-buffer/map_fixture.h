@@ -79,9 +79,9 @@ static void expect_mapped(struct __test_metadata *_metadata,
 }
 
 /* The bytes at @addr are those of the mapping, and so is what comes later. */
-static void expect_intact(struct __test_metadata *_metadata,
-			  struct trace_instance *ti, struct mapped_buffer *mb,
-			  struct tally *tally)
+static inline void expect_intact(struct __test_metadata *_metadata,
+				 struct trace_instance *ti, struct mapped_buffer *mb,
+				 struct tally *tally)
 {
 	buffer_touch(mb);
 	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));

@@ -192,7 +192,7 @@ TEST_F(map, huge_length_is_refused_with_EINVAL)
 
 /* Offsets for which sums or products of 32 or 64 bits wrap. */
 static const unsigned long long wrapping_offsets[] = {
-	1ULL << 32, 1ULL << 42, 1ULL << 43, 1ULL << 44, 1ULL << 48, 1ULL << 60,
+	1ULL << 32, 1ULL << 42, 3ULL << 43, 1ULL << 44, 1ULL << 48, 1ULL << 60,
 	1ULL << 62, 1ULL << 63,
 };
 

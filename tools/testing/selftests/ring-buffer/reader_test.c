@@ -7,11 +7,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/select.h>
 
 #include "buffer_fixture.h"
+#include "poller.h"
 
 FIXTURE(reader) {
 	struct trace_instance	ti;
@@ -196,17 +195,6 @@ TEST_F(reader, seen_and_lost_are_all_that_was_written)
 	EXPECT_EQ(self->tally.lost, meta->overrun);
 	EXPECT_LT(0, meta->overrun);
 	EXPECT_TRUE(tally_exact(&self->tally));
-}
-
-/* A child that writes @count events on the buffer's CPU. */
-static pid_t fork_writer(struct trace_instance *ti, unsigned int count,
-			 size_t size)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	_exit(run_on_cpu(ti->cpu) || write_events(ti, count, size));
 }
 
 /* The same with a writer that goes on meanwhile. */
@@ -560,13 +548,6 @@ FIXTURE_TEARDOWN(waiter)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* Payload that fills @percent of the buffer. */
-static size_t part_of_buffer(struct mapped_buffer *mb, unsigned int percent)
-{
-	return (size_t)mb->meta->nr_subbufs * mb->meta->subbuf_size / 100 *
-	       percent;
-}
-
 /* "Blocking fd: waits until `buffer_percent` [...] (0: any event)" */
 TEST_F(waiter, blocking_call_waits_for_any_event_at_buffer_percent_0)
 {
@@ -705,53 +686,12 @@ TEST_F(waiter, munmap_by_another_leaves_the_waiter_waiting_for_its_own)
 }
 
 /* "`poll()`, `select()`, `epoll` go by the same test" */
-static int poll_readable(int fd, int ms)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-	int ret = poll(&pfd, 1, ms);
-
-	return ret < 0 ? -errno : ret && (pfd.revents & POLLIN);
-}
-
-static int select_readable(int fd, int ms)
-{
-	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
-	fd_set set;
-
-	FD_ZERO(&set);
-	FD_SET(fd, &set);
-	return select(fd + 1, &set, NULL, NULL, &tv);
-}
-
-static int epoll_readable(int fd, int ms)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int ep = epoll_create1(0), ret;
-
-	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
-		return -errno;
-	ret = epoll_wait(ep, &event, 1, ms);
-	close(ep);
-	return ret;
-}
-
-struct poller {
-	char name[8];
-	int (*readable)(int fd, int ms);
-};
-
-static const struct poller pollers[] = {
-	{ "poll", poll_readable },
-	{ "select", select_readable },
-	{ "epoll", epoll_readable },
-};
-
 static void expect_readable(struct __test_metadata *_metadata, int fd,
 			    int readable)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(pollers); i++)
+	for (i = 0; i < NR_POLLERS; i++)
 		EXPECT_EQ(readable, pollers[i].readable(fd, 0))
 			TH_LOG("%s", pollers[i].name);
 }
@@ -807,7 +747,7 @@ TEST_F(waiter, poll_wakes_up_when_there_is_enough)
 	size_t i;
 
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	for (i = 0; i < ARRAY_SIZE(pollers); i++) {
+	for (i = 0; i < NR_POLLERS; i++) {
 		self->pid = fork();
 		ASSERT_LE(0, self->pid);
 		if (!self->pid) {

@@ -82,6 +82,12 @@ unsigned char *buffer_subbuf(const struct mapped_buffer *mb, unsigned int id)
 	       (size_t)id * mb->meta->subbuf_size;
 }
 
+size_t part_of_buffer(const struct mapped_buffer *mb, unsigned int percent)
+{
+	return (size_t)mb->meta->nr_subbufs * mb->meta->subbuf_size / 100 *
+	       percent;
+}
+
 void buffer_touch(const struct mapped_buffer *mb)
 {
 	const unsigned char *byte = (const unsigned char *)mb->meta;
@@ -110,7 +116,7 @@ int map_error(int fd, size_t len, int prot, int flags, unsigned long long off)
 	return 0;
 }
 
-static void tally_event(struct tally *t, const unsigned char *data, size_t len)
+void tally_event(struct tally *t, const unsigned char *data, size_t len)
 {
 	struct event_payload payload;
 	uint32_t gap;
@@ -181,7 +187,7 @@ void tally_data(struct tally *t, const unsigned char *data, size_t from,
 	}
 }
 
-static void announce_loss(struct tally *t, uint64_t lost)
+void announce_loss(struct tally *t, uint64_t lost)
 {
 	t->lost += lost;
 	t->announced += lost;

@@ -35,6 +35,9 @@ void buffer_unmap(struct mapped_buffer *mb);
 unsigned char *buffer_subbuf(const struct mapped_buffer *mb, unsigned int id);
 uint32_t subbuf_commit(const void *subbuf);
 
+/* Payload that fills @percent of the buffer. */
+size_t part_of_buffer(const struct mapped_buffer *mb, unsigned int percent);
+
 /* Reads from every page of the mapping. */
 void buffer_touch(const struct mapped_buffer *mb);
 
@@ -55,6 +58,12 @@ struct tally {
 	uint64_t	malformed;	/* records that cannot be */
 	uint64_t	others;		/* data records of other writers */
 };
+
+/* Counts an event that came out of a record of @len bytes. */
+void tally_event(struct tally *t, const unsigned char *data, size_t len);
+
+/* Losses between the last event and the next one. */
+void announce_loss(struct tally *t, uint64_t lost);
 
 /* Counts the records in bytes @from to @to of a sub-buffer's data. */
 void tally_data(struct tally *t, const unsigned char *data, size_t from,

@@ -224,6 +224,15 @@ long overflow_buffer(struct trace_instance *ti)
 	return write_bytes(ti, subbufs * ti->subbuf_kb * 1024, EVENT_LARGE);
 }
 
+pid_t fork_writer(struct trace_instance *ti, unsigned int count, size_t size)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	_exit(run_on_cpu(ti->cpu) || write_events(ti, count, size));
+}
+
 int run_on_cpu(int cpu)
 {
 	cpu_set_t set;

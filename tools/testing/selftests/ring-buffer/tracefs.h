@@ -87,6 +87,9 @@ long write_bytes(struct trace_instance *ti, size_t bytes, size_t size);
 /* Writes more than twice what the buffer holds. */
 long overflow_buffer(struct trace_instance *ti);
 
+/* A child that writes @count events on the instance's CPU, then exits with 0. */
+pid_t fork_writer(struct trace_instance *ti, unsigned int count, size_t size);
+
 int run_on_cpu(int cpu);
 int write_file(const char *path, const char *text);
 ssize_t read_file(const char *path, char *text, size_t size);

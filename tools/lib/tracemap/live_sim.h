@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/*
+ * A ring buffer in plain memory, for live_test.c: its writer, a consumer and
+ * resets do to it what the kernel does to the ring buffer and its live index.
+ *
+ * The writer nests as interrupts do: a reservation inside another one, in the
+ * same thread, at each point where an interrupt could come. Events are
+ * numbered, and every word of one follows from its number and the epoch, so
+ * that a mixed one is found out.
+ *
+ * Once the index and the sub-buffers are shared, every access to them is
+ * atomic. That makes it a test for the thread sanitizer as well.
+ */
+#ifndef _TRACEMAP_LIVE_SIM_H
+#define _TRACEMAP_LIVE_SIM_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "live.h"
+
+#define HEADER		16
+#define FAR_AWAY	0x80000000U
+#define MAX_SUBBUFS	64
+
+/* What is not so is a failure of the test. */
+static bool check_at(bool ok, const char *what, const char *func, int line);
+
+#define check(cond) check_at(cond, #cond, __func__, __LINE__)
+
+/* A buffer. What is in the sub-buffers and the index is shared by all. */
+struct sim {
+	struct trace_live_index *index;
+	size_t index_size;
+	unsigned char *subbufs;
+	struct subbuf_format f;
+	struct trace_buffer_meta meta;
+	uint32_t nr, data_size;
+	bool overwrite;
+
+	pthread_mutex_t writers;	/* held by whoever excludes the writer */
+	pthread_mutex_t reader;		/* reader_lock; and the head's move */
+	uint32_t head, tail, commit, reader_id;
+	uint32_t next[MAX_SUBBUFS];
+	uint32_t write[MAX_SUBBUFS];	/* write index */
+	uint32_t end[MAX_SUBBUFS];	/* of records, without padding */
+	uint32_t entries[MAX_SUBBUFS];	/* events kept */
+
+	uint32_t seq;			/* of the next event, in this epoch */
+	uint32_t clock;
+	uint32_t last_ts;
+	uint64_t overwritten, dropped, consumed;
+	uint32_t read;			/* bytes consumed of the reader's */
+	unsigned int rand;
+	int nested;
+	bool quiet;			/* no nesting, no delays */
+	bool stop;
+};
+
+static void store(__u32 *p, uint32_t value)
+{
+	__atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+
+static void store64(__u64 *p, uint64_t value)
+{
+	__atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+
+static struct trace_live_subbuf *entry_of(struct sim *s, uint32_t id)
+{
+	return (struct trace_live_subbuf *)(s->index + 1) + id;
+}
+
+static unsigned char *subbuf_of(struct sim *s, uint32_t id)
+{
+	return s->subbufs + (size_t)id * s->f.subbuf_size;
+}
+
+static void put(struct sim *s, uint32_t id, uint32_t offset, uint32_t word)
+{
+	store((__u32 *)(subbuf_of(s, id) + HEADER + offset), word);
+}
+
+static void set_commit(struct sim *s, uint32_t id, uint32_t value)
+{
+	__atomic_store_n((__u64 *)(subbuf_of(s, id) + 8), value, __ATOMIC_RELEASE);
+}
+
+static unsigned int chance(unsigned int *state, unsigned int one_in)
+{
+	*state = *state * 1664525 + 1013904223;
+	return !((*state >> 8) % one_in);
+}
+
+static void delay(unsigned int *state)
+{
+	struct timespec ts = { 0, 20000 };
+
+	if (chance(state, 400))
+		nanosleep(&ts, NULL);
+	else if (chance(state, 40))
+		sched_yield();
+}
+
+/* Every word of an event. */
+static uint32_t word_of(uint32_t seq, uint32_t epoch, uint32_t i)
+{
+	uint32_t x = (seq ^ epoch << 20) * 2654435761U + i * 40503U;
+
+	return x ^ x >> 15;
+}
+
+/* The writer. */
+
+static void interrupt(struct sim *s);
+
+static void enter(struct sim *s, uint32_t tail, uint32_t next)
+{
+	store(&entry_of(s, next)->generation, entry_of(s, tail)->generation + 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [ENTER] */
+	set_commit(s, next, 0);
+}
+
+static void leave(struct sim *s, uint32_t id)
+{
+	uint32_t next = s->next[id];
+	struct trace_live_subbuf *from = entry_of(s, id), *to = entry_of(s, next);
+
+	set_commit(s, id, s->write[id]);
+	delay(&s->rand);
+	store(&from->size, s->end[id]);
+	store(&from->next_id, next);
+	store64(&to->before, from->before + s->entries[id]);
+	store64(&to->overwritten, s->overwritten);
+	store(&s->index->commit_id, next);
+	delay(&s->rand);
+	__atomic_store_n(&s->index->commit_generation, to->generation,
+			 __ATOMIC_RELEASE);	/* [LEAVE] */
+	__atomic_store_n(&s->commit, next, __ATOMIC_RELEASE);	/* [LEFT] */
+}
+
+/* May the tail go on to @next? The head makes room if it has to. */
+static bool make_room(struct sim *s, uint32_t *to)
+{
+	bool room = true;
+	uint32_t next;
+
+	pthread_mutex_lock(&s->reader);
+	next = *to = s->next[s->tail];
+	if (next == s->commit) {
+		room = false;
+	} else if (next == s->head) {
+		if (s->commit == s->reader_id) {
+			room = s->commit == s->tail;
+		} else if (!s->overwrite) {
+			room = false;
+		} else {
+			s->overwritten += s->entries[next];
+			s->head = s->next[next];
+		}
+	}
+	pthread_mutex_unlock(&s->reader);
+	return room;
+}
+
+/* The rest of the sub-buffer becomes padding, of either kind. */
+static void pad(struct sim *s, uint32_t id)
+{
+	uint32_t at = s->write[id], rest = s->data_size - at;
+
+	if (!rest)
+		return;
+	if (rest >= 8 && at & 4) {
+		put(s, id, at + 4, rest - 4);
+		put(s, id, at, SUBBUF_TYPE_PADDING | 1 << 5);
+	} else {
+		put(s, id, at, SUBBUF_TYPE_PADDING);
+	}
+	s->write[id] = s->data_size;
+}
+
+/* Two writers at once may do this, one inside the other. */
+static bool cross(struct sim *s, uint32_t tail)
+{
+	uint32_t next;
+
+	if (!make_room(s, &next)) {
+		pad(s, tail);
+		return false;
+	}
+	interrupt(s);
+	if (s->tail != tail) {
+		/* The interrupt has done it: the same value once more. */
+		check(entry_of(s, next)->generation == entry_of(s, tail)->generation + 1);
+		store(&entry_of(s, next)->generation,
+		      entry_of(s, tail)->generation + 1);
+		return true;
+	}
+	pad(s, tail);
+	enter(s, tail, next);
+	s->write[next] = 0;
+	s->end[next] = 0;
+	s->entries[next] = 0;
+	s->tail = next;
+	return true;
+}
+
+/* Room for a record of @size on the sub-buffer where the tail is. */
+static bool reserve(struct sim *s, uint32_t size, uint32_t *id, uint32_t *at)
+{
+	for (;;) {
+		*id = s->tail;
+		*at = s->write[*id];
+		if (s->data_size - *at >= size)
+			break;
+		if (!cross(s, *id))
+			return false;
+	}
+	s->write[*id] += size;
+	s->end[*id] = s->write[*id];
+	return true;
+}
+
+static void stamp(struct sim *s, uint32_t id)
+{
+	store((__u32 *)subbuf_of(s, id), s->clock);
+	store((__u32 *)subbuf_of(s, id) + 1, 0);
+}
+
+/* One record; of @words payload, numbered if it is to be kept. */
+static void add(struct sim *s, uint32_t words, bool keep)
+{
+	uint32_t delta, id, at, i, seq, epoch = s->index->epoch;
+	uint32_t large = words > SUBBUF_TYPE_DATA_MAX;
+
+	if (!reserve(s, 4 * (1 + large + words), &id, &at)) {
+		s->dropped += keep;
+		store64(&s->index->dropped, s->dropped);
+		return;
+	}
+	s->clock += 3;
+	if (!at) {
+		stamp(s, id);
+		s->last_ts = s->clock;
+	}
+	delta = s->clock - s->last_ts;
+	s->last_ts = s->clock;
+	seq = s->seq;
+	if (keep) {
+		s->entries[id]++;
+		s->seq++;
+	}
+	put(s, id, at, (keep ? large ? 0 : words : SUBBUF_TYPE_PADDING) |
+	    (delta ? delta : !keep) << 5);
+	if (!keep && !delta)	/* the padding says 1, and so does its time */
+		s->last_ts = ++s->clock;
+	at += 4;
+	if (large || !keep) {
+		put(s, id, at, 4 * (words + large));
+		at += 4 * large;
+	}
+	interrupt(s);
+	put(s, id, at, keep ? seq : 4 * words);
+	for (i = 1; i < words; i++)
+		put(s, id, at + 4 * i, word_of(seq, epoch, i));
+}
+
+static void write_some(struct sim *s)
+{
+	uint32_t words = 2 + (s->rand >> 9) % 6;
+
+	if (chance(&s->rand, 40))
+		words = 30;
+	add(s, words, !chance(&s->rand, 6));
+	if (s->nested)
+		return;
+	/* The outermost one moves the commit. */
+	while (s->commit != s->tail) {
+		leave(s, s->commit);
+		interrupt(s);
+	}
+	set_commit(s, s->commit, s->write[s->commit]);
+}
+
+static void interrupt(struct sim *s)
+{
+	if (s->quiet || s->nested > 2)
+		return;
+	s->nested++;
+	while (chance(&s->rand, 8))
+		write_some(s);
+	s->nested--;
+	delay(&s->rand);
+}
+
+/* A consumer: what is unread on the reader's counts; then swap it. */
+static void consume(struct sim *s)
+{
+	uint32_t old = s->reader_id, new, prev;
+
+	pthread_mutex_lock(&s->reader);
+	if (__atomic_load_n(&s->commit, __ATOMIC_ACQUIRE) == old)	/* [LEFT] */
+		goto out;
+	s->consumed += s->entries[old];
+	/* It has marks of a loss, and its header is used again. */
+	set_commit(s, old, s->write[old] | 1U << SUBBUF_MISSED_EVENTS);
+	if (s->data_size - s->end[old] >= 8)
+		put(s, old, s->end[old] & ~3U, 0xdeadbeef);
+	sched_yield();
+	new = s->head;
+	for (prev = new; s->next[prev] != new; prev = s->next[prev])
+		;
+	s->next[old] = s->next[new];
+	s->next[prev] = old;
+	s->head = s->next[new];
+	s->reader_id = new;
+	store(&s->meta.reader.id, new);
+	store64(&s->meta.read, s->consumed);
+	s->write[old] = 0;
+	s->entries[old] = 0;
+	set_commit(s, old, 0);
+out:
+	pthread_mutex_unlock(&s->reader);
+}
+
+static void reset(struct sim *s)
+{
+	uint32_t first, id, generation;
+
+	pthread_mutex_lock(&s->writers);
+	pthread_mutex_lock(&s->reader);
+	generation = entry_of(s, s->tail)->generation + 1;
+	first = s->head;
+	store(&s->index->epoch, s->index->epoch + 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [RESET] */
+	sched_yield();
+	for (id = 0; id < s->nr; id++)
+		store(&entry_of(s, id)->generation,
+		      id == first ? generation : generation + FAR_AWAY);
+	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [RESET] */
+	sched_yield();
+	for (id = 0; id < s->nr; id++) {
+		set_commit(s, id, 0);
+		s->write[id] = 0;
+		s->end[id] = 0;
+		s->entries[id] = 0;
+		store64(&entry_of(s, id)->before, 0);
+		store64(&entry_of(s, id)->overwritten, 0);
+	}
+	s->tail = first;
+	s->commit = first;
+	s->seq = 0;
+	s->overwritten = 0;
+	s->dropped = 0;
+	s->consumed = 0;
+	store64(&s->index->dropped, 0);
+	store64(&s->meta.read, 0);
+	store(&s->index->commit_id, first);
+	sched_yield();
+	__atomic_store_n(&s->index->commit_generation, generation, __ATOMIC_RELEASE);
+	sched_yield();
+	__atomic_store_n(&s->index->epoch, s->index->epoch + 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&s->reader);
+	pthread_mutex_unlock(&s->writers);
+}
+
+static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
+			   uint32_t generation)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	uint32_t id;
+
+	s->nr = nr;
+	s->data_size = data_size;
+	s->overwrite = overwrite;
+	s->rand = 42;
+	s->f = (struct subbuf_format){ HEADER + data_size, 8, 8, HEADER,
+				       subbuf__host_big };
+	/* On the heap, to the byte, for the address sanitizer. */
+	s->index_size = sizeof(*s->index) + nr * sizeof(struct trace_live_subbuf);
+	s->index = calloc(1, s->index_size);
+	s->subbufs = calloc(nr, s->f.subbuf_size);
+	s->index->index_size = s->index_size;
+	s->index->struct_len = sizeof(*s->index);
+	s->index->entries_offset = sizeof(*s->index);
+	s->index->entry_size = sizeof(struct trace_live_subbuf);
+	s->index->nr_subbufs = nr;
+	s->index->used = nr;
+	s->meta.nr_subbufs = nr;
+	/* 0 is the reader's, 1 the head, the tail and the commit */
+	for (id = 1; id < nr; id++)
+		s->next[id] = id + 1 < nr ? id + 1 : 1;
+	s->next[0] = 1;
+	s->head = 1;
+	s->tail = 1;
+	s->commit = 1;
+	for (id = 0; id < nr; id++)
+		entry_of(s, id)->generation = generation + (id == 1 ? 0 : FAR_AWAY);
+	s->index->commit_id = 1;
+	s->index->commit_generation = generation;
+	pthread_mutex_init(&s->writers, NULL);
+	pthread_mutex_init(&s->reader, NULL);
+	return s;
+}
+
+static void sim_free(struct sim *s)
+{
+	free(s->index);
+	free(s->subbufs);
+	free(s);
+}
+
+#endif /* _TRACEMAP_LIVE_SIM_H */

@@ -1,0 +1,819 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Test of live.h: observers of a simulated buffer, live_sim.h, step by step
+ * and all at once.
+ *
+ * It says nothing of the order of memory accesses: what the barriers are good
+ * for is shown by the model of the protocol.
+ */
+#define _GNU_SOURCE
+#include "live_sim.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define NR_OBSERVERS	4
+
+static int failures;
+static int scale = 1;	/* how long the test is */
+
+static bool check_at(bool ok, const char *what, const char *func, int line)
+{
+	if (!ok && __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED) <= 10)
+		printf("# %s:%d: not so: %s\n", func, line, what);
+	return ok;
+}
+
+static int attach(struct live_observer *o, struct sim *s, enum live_start from)
+{
+	return live_attach(o, s->index, s->index_size, s->subbufs,
+			   (size_t)s->nr * s->f.subbuf_size, &s->f, from);
+}
+
+static void *writer(void *arg)
+{
+	struct sim *s = arg;
+
+	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+		pthread_mutex_lock(&s->writers);
+		for (int i = 0; i < 20; i++)
+			write_some(s);
+		pthread_mutex_unlock(&s->writers);
+		if (chance(&s->rand, 20))
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* An observer. */
+
+struct watcher {
+	struct live_observer o;
+	struct subbuf_iter it;
+	struct sim *s;
+	pthread_t thread;
+	bool copies;		/* else in place */
+	bool slow;
+	bool partly;		/* does not take all of a look */
+	unsigned int rand;
+
+	uint32_t next;		/* number expected next, losses apart */
+	uint64_t looks, refused, gaps, ever;
+	uint32_t buf[256];
+};
+
+/* What one look brought; it counts when it was accepted. */
+struct found {
+	uint32_t nr, first, last;
+	bool mixed;
+};
+
+static uint32_t word_at(const struct subbuf_record *rec, uint32_t i)
+{
+	return subbuf__load_host((const unsigned char *)rec->data + 4 * i);
+}
+
+static void take_event(struct watcher *w, const struct subbuf_record *rec,
+		       struct found *f)
+{
+	uint32_t seq = rec->size < 8 ? ~0U : word_at(rec, 0);
+
+	if (!f->nr++)
+		f->first = seq;
+	else if (seq != f->last + 1)
+		f->mixed = true;
+	f->last = seq;
+	for (uint32_t i = 1; i < rec->size / 4; i++) {
+		if (word_at(rec, i) != word_of(seq, w->o.epoch, i))
+			f->mixed = true;
+	}
+}
+
+static struct found take_events(struct watcher *w)
+{
+	struct found f = { 0 };
+	struct subbuf_record rec;
+	uint32_t most = w->partly ? 1 + w->rand % 5 : ~0U;
+
+	while (f.nr < most && subbuf_next(&w->it, &rec)) {
+		take_event(w, &rec, &f);
+		if (w->slow)
+			delay(&w->rand);
+	}
+	return f;
+}
+
+/* Returns whether there was something, good or not. */
+static bool watch_once(struct watcher *w)
+{
+	struct live_observer *o = &w->o;
+	int ret = live_look(o, &w->it);
+	struct found f;
+	uint64_t gap;
+
+	if (ret == LIVE_RESET) {
+		w->next = 0;
+		return true;
+	}
+	check(ret >= 0);
+	if (ret != LIVE_EVENTS)
+		return false;
+	w->looks++;
+	if (w->copies) {
+		ret = live_copy(o, &w->it, w->buf, sizeof(w->buf));
+		check(ret >= 0);
+		if (!ret) {
+			w->refused++;
+			return true;
+		}
+	}
+	f = take_events(w);
+	gap = live_gap(o);
+	ret = live_accept(o, &w->it, f.nr);
+	if (!ret) {
+		w->refused++;
+		return true;
+	}
+	check(ret == 1);
+	check(!f.mixed);
+	w->gaps += !!gap;
+	w->ever += f.nr;
+	if (!f.nr) {
+		w->next += gap;
+		return true;
+	}
+	check(f.first == w->next + (uint32_t)gap);
+	w->next = f.last + 1;
+	check(o->first + o->seen + o->missed == o->count);
+	return true;
+}
+
+static void *watch(void *arg)
+{
+	struct watcher *w = arg;
+	bool stop;
+
+	w->next = w->o.first;
+	do {
+		stop = __atomic_load_n(&w->s->stop, __ATOMIC_ACQUIRE);
+		while (watch_once(w)) {
+			if (w->slow && chance(&w->rand, 8))
+				delay(&w->rand);
+		}
+		sched_yield();
+	} while (!stop);
+	return NULL;
+}
+
+struct storm {
+	const char *name;
+	uint32_t nr, data_size;
+	bool overwrite, consumer, resets;
+	uint32_t generation;
+};
+
+static const struct storm storms[] = {
+	{ "overwrite", 8, 256, true, false, false, 1 },
+	{ "overwrite, consumer", 6, 256, true, true, false, 1 },
+	{ "overwrite, consumer, resets", 6, 256, true, true, true, 1 },
+	{ "tiny ring", 3, 160, true, true, true, 1 },
+	{ "no overwrite", 6, 256, false, false, false, 1 },
+	{ "no overwrite, consumer", 6, 256, false, true, false, 1 },
+	{ "no overwrite, consumer, resets", 6, 256, false, true, true, 1 },
+	{ "generations wrap", 8, 256, true, true, false, 0xffffffe0U },
+	{ "generations turn negative", 8, 256, true, true, true, 0x7fffffe0U },
+};
+
+static void expect_figures(struct watcher *w)
+{
+	struct sim *s = w->s;
+	struct live_figures f;
+
+	if (!check(!live_figures(&w->o, &s->meta, &f)))
+		return;
+	check(f.epoch == w->o.epoch);
+	check(f.committed == entry_of(s, s->commit)->before);
+	check(f.committed + s->entries[s->commit] == w->o.count);
+	check(f.dropped == s->dropped);
+	check(f.consumed == s->consumed);
+	check(f.overwritten <= s->overwritten);
+	check(f.nr_subbufs == s->nr);
+}
+
+static void say_what_it_saw(const char *storm, int nr, const struct watcher *w)
+{
+	printf("# %s: observer %d: events %llu, looks %llu, refused %llu, gaps %llu\n",
+	       storm, nr, (unsigned long long)w->ever,
+	       (unsigned long long)w->looks, (unsigned long long)w->refused,
+	       (unsigned long long)w->gaps);
+	printf("# in the last epoch: seen %llu, missed %llu; resets %llu\n",
+	       (unsigned long long)w->o.seen, (unsigned long long)w->o.missed,
+	       (unsigned long long)w->o.resets);
+}
+
+static void run_storm(const struct storm *p)
+{
+	struct sim *s = sim_new(p->nr, p->data_size, p->overwrite, p->generation);
+	struct watcher w[NR_OBSERVERS] = { 0 };
+	unsigned int rand = 7;
+	pthread_t thread;
+
+	for (int i = 0; i < NR_OBSERVERS; i++) {
+		w[i].s = s;
+		w[i].rand = i;
+		w[i].copies = i & 1;
+		w[i].slow = i & 2;
+		w[i].partly = i == 3;
+		check(!attach(&w[i].o, s, i == 2 ? LIVE_FROM_NOW : LIVE_FROM_OLDEST));
+		pthread_create(&w[i].thread, NULL, watch, &w[i]);
+	}
+	pthread_create(&thread, NULL, writer, s);
+	for (int i = 0; i < 400 * scale; i++) {
+		struct timespec ts = { 0, 500000 };
+
+		nanosleep(&ts, NULL);
+		for (int j = 0; p->consumer && j < (p->overwrite ? 1 : 8); j++)
+			consume(s);
+		if (p->resets && chance(&rand, 20))
+			reset(s);
+	}
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < NR_OBSERVERS; i++) {
+		struct watcher *x = &w[i];
+
+		pthread_join(x->thread, NULL);
+		while (watch_once(x))	/* the last events */
+			;
+		check(x->o.count == s->seq);
+		check(x->o.first + x->o.seen + x->o.missed == s->seq);
+		check(x->ever > 0);
+		check(!p->resets || x->o.resets);
+		if (x->ever)
+			expect_figures(x);
+		say_what_it_saw(p->name, i, x);
+	}
+	sim_free(s);
+}
+
+/* Step by step, without threads. */
+
+static struct sim *quiet(uint32_t nr, uint32_t generation)
+{
+	struct sim *s = sim_new(nr, 256, true, generation);
+
+	s->quiet = true;
+	return s;
+}
+
+static void commit(struct sim *s)
+{
+	while (s->commit != s->tail)
+		leave(s, s->commit);
+	set_commit(s, s->commit, s->write[s->commit]);
+}
+
+static void write_events(struct sim *s, unsigned int nr)
+{
+	while (nr--) {
+		add(s, 7, true);
+		commit(s);
+	}
+}
+
+/* 8 events of 32 bytes fill a sub-buffer of 256. */
+static void write_subbufs(struct sim *s, unsigned int nr)
+{
+	write_events(s, 8 * nr);
+}
+
+static void watch_all(struct watcher *w)
+{
+	while (watch_once(w))
+		;
+}
+
+static void begin(struct watcher *w, struct sim *s, enum live_start from)
+{
+	memset(w, 0, sizeof(*w));
+	w->s = s;
+	check(!attach(&w->o, s, from));
+	w->next = w->o.first;
+}
+
+static void nothing_is_there(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	check(w.o.count == 0);
+	begin(&w, s, LIVE_FROM_NOW);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	sim_free(s);
+}
+
+static void events_are_seen_at_once(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+
+	begin(&w, s, LIVE_FROM_OLDEST);
+	for (int i = 1; i < 100; i++) {
+		write_events(s, 1);
+		watch_all(&w);
+		check(w.o.seen == (uint64_t)i);
+	}
+	check(!w.o.missed);
+	sim_free(s);
+}
+
+static void it_begins_with_the_oldest(void)
+{
+	for (uint32_t nr = 3; nr < MAX_SUBBUFS; nr++) {
+		struct sim *s = quiet(nr, 1);
+		struct watcher w;
+
+		write_subbufs(s, 3 * nr);
+		write_events(s, 3);
+		begin(&w, s, LIVE_FROM_OLDEST);
+		watch_all(&w);
+		/* The ring without the one being written, and that. */
+		check(w.o.seen == 8 * (nr - 2) + 3);
+		check(w.o.first == 8 * (2 * nr + 2));
+		check(!w.o.missed);
+		sim_free(s);
+	}
+}
+
+static void it_begins_with_now(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+
+	write_subbufs(s, 9);
+	write_events(s, 3);
+	begin(&w, s, LIVE_FROM_NOW);
+	check(w.o.first == 75);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	write_events(s, 2);
+	watch_all(&w);
+	check(w.o.seen == 2 && !w.o.missed);
+	sim_free(s);
+}
+
+static void time_goes_on_over_looks(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+	struct subbuf_record rec;
+
+	begin(&w, s, LIVE_FROM_OLDEST);
+	for (int i = 0; i < 50; i++) {
+		write_events(s, 1);
+		if (!check(live_look(&w.o, &w.it) == LIVE_EVENTS))
+			break;
+		if (i % 3 == 0)		/* one that is not accepted */
+			subbuf_next(&w.it, &rec);
+		if (i % 3 == 0 && !check(live_look(&w.o, &w.it) == LIVE_EVENTS))
+			break;
+		if (i % 5 == 0)
+			check(live_copy(&w.o, &w.it, w.buf, sizeof(w.buf)) == 1);
+		check(subbuf_next(&w.it, &rec) && rec.ts == s->clock);
+		check(!subbuf_next(&w.it, &rec));
+		check(live_accept(&w.o, &w.it, 1) == 1);
+	}
+	sim_free(s);
+}
+
+static void an_overrun_is_counted(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+
+	begin(&w, s, LIVE_FROM_OLDEST);
+	write_events(s, 3);
+	watch_all(&w);
+	write_subbufs(s, 20);
+	watch_all(&w);
+	check(w.o.count == 163);
+	check(w.o.missed == 163 - 3 - (8 * 4 + 3));
+	check(w.gaps == 1);
+	sim_free(s);
+}
+
+/* What is read while it is overwritten is refused, in place and in the copy. */
+static void an_overwritten_look_is_refused(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+	struct subbuf_record rec;
+
+	write_subbufs(s, 2);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	check(live_check(&w.o));
+	check(subbuf_next(&w.it, &rec));
+	write_subbufs(s, 3);
+	check(!live_check(&w.o));
+	check(!live_accept(&w.o, &w.it, 1));
+	check(w.o.seen == 0);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	write_subbufs(s, 3);
+	check(!live_copy(&w.o, &w.it, w.buf, sizeof(w.buf)));
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	check(live_copy(&w.o, &w.it, w.buf, sizeof(w.buf)) == 1);
+	write_subbufs(s, 3);
+	check(live_check(&w.o));	/* the copy stays good */
+	check(subbuf_next(&w.it, &rec));
+	check(live_accept(&w.o, &w.it, 1) == 1);
+	w.next = w.o.count;
+	watch_all(&w);
+	check(w.o.count == s->seq);
+	sim_free(s);
+}
+
+/* The tail is there, the commit is not: the bytes change all the same. */
+static void the_tail_overwrites_before_the_commit_comes(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+	struct subbuf_record rec;
+
+	write_subbufs(s, 3);	/* all of the ring, the next one is the oldest */
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	check(subbuf_next(&w.it, &rec));
+	add(s, 7, true);	/* on the oldest; not committed */
+	check(!live_accept(&w.o, &w.it, 1));
+	commit(s);
+	watch_all(&w);
+	check(w.o.missed == 8 && w.o.count == 25);
+	sim_free(s);
+}
+
+/* Not final at the look, final at the check: it is looked at again. */
+static void a_look_the_writer_finishes_is_repeated(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+	struct subbuf_record rec;
+
+	write_events(s, 5);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	check(subbuf_next(&w.it, &rec));
+	write_events(s, 4);
+	check(!live_accept(&w.o, &w.it, 1));
+	watch_all(&w);
+	check(w.o.seen == 9 && !w.o.missed);
+	sim_free(s);
+}
+
+/* The commit word counts the padding, the final size does not. */
+static void padding_may_be_taken_early(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+
+	for (int i = 0; i < 6; i++)
+		add(s, 9, true);
+	commit(s);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	pad(s, s->tail);
+	commit(s);
+	watch_all(&w);
+	check(w.o.pos == 256);
+	write_events(s, 1);
+	watch_all(&w);
+	check(w.o.seen == 7 && !w.o.missed);
+	sim_free(s);
+}
+
+static void only_a_part_is_taken(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct watcher w;
+
+	write_subbufs(s, 2);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	w.partly = true;
+	watch_all(&w);
+	check(w.o.seen == 16);
+	check(w.looks > 4);
+	sim_free(s);
+}
+
+static void recycled_sub_buffers_are_read_to_their_end(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+
+	begin(&w, s, LIVE_FROM_OLDEST);
+	write_subbufs(s, 3);
+	write_events(s, 1);
+	for (int i = 0; i < 5; i++)
+		consume(s);
+	/* Three sub-buffers were consumed, their headers are gone. */
+	watch_all(&w);
+	check(w.o.seen == 25 && !w.o.missed);
+	sim_free(s);
+}
+
+static void a_reset_is_told(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+
+	write_subbufs(s, 3);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	watch_all(&w);
+	reset(s);
+	check(live_look(&w.o, &w.it) == LIVE_RESET);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	check(!w.o.count && !w.o.seen && !w.o.missed && !w.o.first);
+	w.next = 0;
+	write_subbufs(s, 20);
+	watch_all(&w);
+	check(w.o.count == 160);
+	check(w.o.resets == 1);
+	/* In the middle of a look. */
+	write_events(s, 1);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	reset(s);
+	check(!live_accept(&w.o, &w.it, 0));
+	check(live_look(&w.o, &w.it) == LIVE_RESET);
+	sim_free(s);
+}
+
+static void a_reset_under_way_is_waited_for(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+
+	write_subbufs(s, 2);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	store(&s->index->epoch, 1);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	check(attach(&w.o, s, LIVE_FROM_OLDEST) == -EAGAIN);
+	store(&s->index->epoch, 0);
+	check(!attach(&w.o, s, LIVE_FROM_OLDEST));
+	sim_free(s);
+}
+
+/* Stopped for so long that the difference of generations is negative. */
+static void a_very_long_stop_is_an_overrun(void)
+{
+	static const uint32_t laps[] = {
+		100, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffff0,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(laps); i++) {
+		struct sim *s = quiet(6, 1);
+		struct watcher w;
+
+		write_events(s, 3);
+		begin(&w, s, LIVE_FROM_OLDEST);
+		watch_all(&w);
+		for (uint32_t id = 0; id < s->nr; id++) {
+			entry_of(s, id)->generation += laps[i];
+			entry_of(s, id)->before += 8ULL * laps[i];
+		}
+		s->index->commit_generation += laps[i];
+		write_events(s, 2);
+		while (live_look(&w.o, &w.it) == LIVE_EVENTS) {
+			struct subbuf_record rec;
+			uint32_t nr = 0;
+
+			while (subbuf_next(&w.it, &rec))
+				nr++;
+			check(live_accept(&w.o, &w.it, nr) == 1);
+		}
+		/* 5 are on the sub-buffer, 3 of them passed for the second time */
+		check(w.o.count == 8ULL * laps[i] + 5);
+		check(w.o.missed == 8ULL * laps[i] - 3);
+		sim_free(s);
+	}
+}
+
+/* The oldest is where no generation is missing before the newest. */
+static void the_run_ends_at_the_first_gap(void)
+{
+	uint32_t nr = 2000;
+	size_t size = sizeof(struct trace_live_index) +
+		      nr * sizeof(struct trace_live_subbuf);
+	struct trace_live_index *index = calloc(1, size);
+	struct live_observer o = { .index = index, .entries_offset = sizeof(*index),
+				   .entry_size = sizeof(struct trace_live_subbuf) };
+	struct trace_live_subbuf *e = (void *)(index + 1);
+
+	for (uint32_t n = 1; n <= nr; n += n < 600 ? 1 : 97) {
+		o.nr_subbufs = n;
+		for (uint32_t gap = 0; gap <= n; gap += 1 + n / 50) {
+			/* Some order, generations from 4 down to 4 - n + 1. */
+			for (uint32_t i = 0; i < n; i++)
+				e[(i * 7919ULL + 3) % n].generation = FAR_AWAY;
+			for (uint32_t i = 0; i < n; i++)
+				e[n - 1 - i].generation = i == gap ? FAR_AWAY : 4 - i;
+			check(live__run_length(&o, 4) == (gap < n ? gap : n));
+		}
+	}
+	free(index);
+}
+
+/* The reader's, never entered, has a number that is in use again by now. */
+static void an_old_number_is_not_mistaken(void)
+{
+	for (uint32_t number = 1; number <= 4; number++) {
+		struct sim *s = quiet(6, 1);
+		struct watcher w;
+
+		write_subbufs(s, 3);
+		write_events(s, 2);
+		entry_of(s, 0)->generation = number;
+		entry_of(s, 0)->before = 999;
+		entry_of(s, 0)->size = 256;
+		begin(&w, s, LIVE_FROM_NOW);
+		check(w.o.first == 26);
+		begin(&w, s, LIVE_FROM_OLDEST);
+		check(w.o.first == (number == 4 ? 24 : 8 * number));
+		watch_all(&w);
+		check(w.o.count == 26);
+		sim_free(s);
+	}
+}
+
+static void damage_is_told(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct subbuf_record rec;
+	struct watcher w;
+	uint32_t nr = 0;
+
+	write_subbufs(s, 2);
+	put(s, 1, 64, 28);	/* the third event reaches past those behind it */
+	put(s, 1, 64 + 4 * 29, 28);
+	put(s, 1, 64 + 8 * 29, 28);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	while (subbuf_next(&w.it, &rec))
+		nr++;
+	check(w.it.corrupt);
+	check(nr < 8);
+	check(live_accept(&w.o, &w.it, nr) == -EBADMSG);
+	check(live_look(&w.o, &w.it) == LIVE_EVENTS);
+	check(live_gap(&w.o) == 8 - nr);
+	check(w.o.missed == 8 - nr);
+	sim_free(s);
+}
+
+/* Whatever an index says, nothing outside is read. */
+static void an_index_that_cannot_be_is_refused(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct live_observer o;
+	struct watcher w;
+
+	check(live_attach(&o, s->index, sizeof(*s->index), s->subbufs,
+			  4 * s->f.subbuf_size, &s->f, 0) == -EINVAL);
+	check(live_attach(&o, s->index, 16, s->subbufs,
+			  4 * s->f.subbuf_size, &s->f, 0) == -EINVAL);
+	check(live_attach(&o, s->index, s->index_size, s->subbufs,
+			  4 * s->f.subbuf_size - 1, &s->f, 0) == -EINVAL);
+	s->index->entries_offset = ~7U;
+	check(attach(&o, s, 0) == -EINVAL);
+	s->index->entries_offset = sizeof(*s->index) + 4;
+	check(attach(&o, s, 0) == -EINVAL);
+	s->index->entries_offset = sizeof(*s->index);
+	s->index->entry_size = 24;
+	check(attach(&o, s, 0) == -EINVAL);
+	s->index->entry_size = sizeof(struct trace_live_subbuf);
+	s->index->nr_subbufs = ~0U;
+	check(attach(&o, s, 0) == -EINVAL);
+	s->index->nr_subbufs = 0;
+	check(attach(&o, s, 0) == -EINVAL);
+	s->index->nr_subbufs = 4;
+
+	write_subbufs(s, 2);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	entry_of(s, 1)->size = 257 + 3;
+	check(live_look(&w.o, &w.it) == -EPROTO);
+	entry_of(s, 1)->size = 0;
+	entry_of(s, 1)->next_id = 4;
+	check(live_look(&w.o, &w.it) == -EPROTO);
+	entry_of(s, 1)->next_id = 0;	/* there is another generation */
+	check(live_look(&w.o, &w.it) >= 0);
+	s->index->commit_id = 77;
+	check(attach(&o, s, LIVE_FROM_NOW) == -EAGAIN);
+	sim_free(s);
+}
+
+/* Random words in the index: any answer will do, but nothing is touched. */
+static void random_indexes_do_no_harm(void)
+{
+	struct sim *s = quiet(4, 1);
+	unsigned int rand = 1;
+
+	for (int round = 0; round < 20000 * scale; round++) {
+		struct live_observer o;
+		struct subbuf_iter it;
+		struct subbuf_record rec;
+		uint32_t *word = (uint32_t *)&s->index->epoch;
+		uint32_t *end = (uint32_t *)entry_of(s, 4);
+
+		for (; word < end; word++) {
+			chance(&rand, 2);
+			*word = chance(&rand, 3) ? rand : (rand >> 16) % 5;
+		}
+		for (word = (uint32_t *)s->subbufs; word < (uint32_t *)subbuf_of(s, 4); word++) {
+			chance(&rand, 2);
+			*word = rand >> (rand >> 27);
+		}
+		if (attach(&o, s, round & 1 ? LIVE_FROM_NOW : LIVE_FROM_OLDEST))
+			continue;
+		for (int i = 0; i < 8; i++) {
+			if (live_look(&o, &it) != LIVE_EVENTS)
+				continue;
+			while (subbuf_next(&it, &rec))
+				;
+			live_accept(&o, &it, 1);
+		}
+	}
+	sim_free(s);
+}
+
+static void a_position_is_what_the_kernel_wants(void)
+{
+	struct sim *s = quiet(4, 5);
+	struct trace_live_position p;
+	struct watcher w;
+
+	write_events(s, 3);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	watch_all(&w);
+	p = live_position(&w.o, 100);
+	check(p.epoch == 0 && p.generation == 5 && p.read == 96);
+	check(p.flags == 0 && p.bytes == 100);
+	write_subbufs(s, 1);
+	watch_all(&w);
+	p = live_position(&w.o, 0);
+	check(p.generation == 6 && p.read == 96);
+	sim_free(s);
+}
+
+#define TEST(function) { #function, function }
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	TEST(nothing_is_there),
+	TEST(events_are_seen_at_once),
+	TEST(it_begins_with_the_oldest),
+	TEST(it_begins_with_now),
+	TEST(time_goes_on_over_looks),
+	TEST(an_overrun_is_counted),
+	TEST(an_overwritten_look_is_refused),
+	TEST(the_tail_overwrites_before_the_commit_comes),
+	TEST(a_look_the_writer_finishes_is_repeated),
+	TEST(padding_may_be_taken_early),
+	TEST(only_a_part_is_taken),
+	TEST(recycled_sub_buffers_are_read_to_their_end),
+	TEST(a_reset_is_told),
+	TEST(a_reset_under_way_is_waited_for),
+	TEST(a_very_long_stop_is_an_overrun),
+	TEST(the_run_ends_at_the_first_gap),
+	TEST(an_old_number_is_not_mistaken),
+	TEST(damage_is_told),
+	TEST(an_index_that_cannot_be_is_refused),
+	TEST(random_indexes_do_no_harm),
+	TEST(a_position_is_what_the_kernel_wants),
+};
+
+static bool report(int nr, const char *name)
+{
+	printf("%sok %d %s\n", failures ? "not " : "", nr, name);
+	fflush(stdout);
+	return failures;
+}
+
+/* live_test [SCALE]: the threads run so many times longer. */
+int main(int argc, char **argv)
+{
+	int nr = 0, failed = 0;
+
+	if (argc > 1)
+		scale = atoi(argv[1]);
+	printf("TAP version 13\n1..%zu\n", ARRAY_SIZE(tests) + ARRAY_SIZE(storms));
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+		failures = 0;
+		tests[i].run();
+		failed += report(++nr, tests[i].name);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(storms); i++) {
+		failures = 0;
+		run_storm(&storms[i]);
+		failed += report(++nr, storms[i].name);
+	}
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "poller.h"
+
+int poll_readable(int fd, int ms)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int ret = poll(&pfd, 1, ms);
+
+	return ret < 0 ? -errno : ret && (pfd.revents & POLLIN);
+}
+
+int select_readable(int fd, int ms)
+{
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	return select(fd + 1, &set, NULL, NULL, &tv);
+}
+
+int epoll_readable(int fd, int ms)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0), ret;
+
+	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	ret = epoll_wait(ep, &event, 1, ms);
+	close(ep);
+	return ret;
+}
+
+const struct poller pollers[NR_POLLERS] = {
+	{ "poll", poll_readable },
+	{ "select", select_readable },
+	{ "epoll", epoll_readable },
+};

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "watcher.h"
+
+/*
+ * Ahead of the bytes written with a raw marker, and behind them. A small one
+ * has more behind: room for a note that its bytes could not be copied.
+ */
+#define ENTRY_HEADER	8
+#define ENTRY_TRAILER	4
+#define ENTRY_SMALL	28
+
+static int read_format(struct subbuf_format *format)
+{
+	char text[4096];
+	ssize_t len = read_file(TRACEFS_DIR "/events/header_page", text,
+				sizeof(text));
+
+	if (len < 0)
+		return len;
+	return subbuf_format_parse(format, text) ? 0 : -EINVAL;
+}
+
+static int attach(struct watcher *w, enum live_start from)
+{
+	struct subbuf_format format;
+	int err, tries;
+
+	err = read_format(&format);
+	if (err)
+		return err;
+	w->copy = malloc(w->map.meta->subbuf_size);
+	if (!w->copy)
+		return -ENOMEM;
+	for (tries = 0; tries < 100; tries++) {
+		err = live_attach_mapping(&w->o, &w->map, &format, from);
+		if (err != -EAGAIN)
+			break;
+		sleep_ms(1);	/* a reset goes on */
+	}
+	/* The tests number their events from 0. */
+	w->tally.next = w->o.first;
+	return err;
+}
+
+int watcher_open(struct watcher *w, const struct trace_instance *ti, int cpu,
+		 enum live_start from)
+{
+	int err;
+
+	memset(w, 0, sizeof(*w));
+	w->fd = cpu_file(ti, cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	if (w->fd < 0)
+		return w->fd;
+	err = live_map(&w->map, w->fd);
+	if (err) {
+		close(w->fd);
+		w->fd = -1;
+		return err;
+	}
+	err = attach(w, from);
+	if (err)
+		watcher_close(w);
+	return err;
+}
+
+void watcher_close(struct watcher *w)
+{
+	if (w->map.meta)
+		live_unmap(&w->map);
+	w->map.meta = NULL;
+	if (w->fd >= 0)
+		close(w->fd);
+	w->fd = -1;
+	free(w->copy);
+	w->copy = NULL;
+}
+
+/* write_events() fills the rest of an event with its number. */
+static bool is_torn(const unsigned char *data, size_t len)
+{
+	struct event_payload payload;
+	size_t i;
+
+	if (len <= ENTRY_SMALL)
+		return false;
+	memcpy(&payload, data + ENTRY_HEADER, sizeof(payload));
+	if (payload.tag != EVENT_TAG)
+		return false;
+	for (i = ENTRY_HEADER + sizeof(payload); i < len - ENTRY_TRAILER; i++) {
+		if (data[i] != (unsigned char)payload.seq)
+			return true;
+	}
+	return false;
+}
+
+/* What a look brought: it becomes the watcher's when it is accepted. */
+struct brought {
+	struct tally	tally;
+	uint64_t	torn;
+	uint32_t	events;
+};
+
+static void go_through(struct watcher *w, struct subbuf_iter *it,
+		       struct brought *b)
+{
+	struct subbuf_record rec;
+
+	b->tally = w->tally;
+	announce_loss(&b->tally, live_gap(&w->o));
+	while (subbuf_next(it, &rec)) {
+		b->events++;
+		b->torn += is_torn(rec.data, rec.size);
+		tally_event(&b->tally, rec.data, rec.size);
+	}
+	b->tally.malformed += it->corrupt;
+}
+
+static void start_over(struct watcher *w)
+{
+	uint64_t malformed = w->tally.malformed;
+
+	memset(&w->tally, 0, sizeof(w->tally));
+	w->tally.malformed = malformed;
+	/* A writer that was not stopped goes on with its numbers. */
+	w->tally.unknown_loss = true;
+	w->resets++;
+}
+
+int watch_once(struct watcher *w)
+{
+	struct brought b = { .events = 0 };
+	struct subbuf_iter it;
+	int ret = live_look(&w->o, &it);
+
+	if (ret == LIVE_RESET)
+		start_over(w);
+	if (ret != LIVE_EVENTS)
+		return ret;
+	if (w->copies) {
+		ret = live_copy(&w->o, &it, w->copy, w->map.meta->subbuf_size);
+		if (ret < 0)
+			return ret;
+		if (!ret) {
+			w->refused++;
+			return LIVE_EVENTS;
+		}
+	}
+	go_through(w, &it, &b);
+	ret = live_accept(&w->o, &it, b.events);
+	if (!ret) {
+		w->refused++;
+		return LIVE_EVENTS;
+	}
+	w->looks++;
+	w->tally = b.tally;
+	w->torn += b.torn;
+	return ret < 0 ? ret : LIVE_EVENTS;
+}
+
+long watch(struct watcher *w)
+{
+	uint64_t before = w->looks;
+	int ret;
+
+	do {
+		ret = watch_once(w);
+	} while (ret > 0);
+	return ret < 0 ? ret : (long)(w->looks - before);
+}
+
+bool watcher_exact(const struct watcher *w)
+{
+	const struct live_observer *o = &w->o;
+
+	if (tally_exact(&w->tally) && !w->torn &&
+	    o->first + o->seen + o->missed == o->count &&
+	    o->seen == w->tally.seen && o->missed - live_gap(o) == w->tally.lost)
+		return true;
+	fprintf(stderr,
+		"# watcher: first %llu seen %llu missed %llu count %llu torn %llu resets %llu\n",
+		(unsigned long long)o->first, (unsigned long long)o->seen,
+		(unsigned long long)o->missed, (unsigned long long)o->count,
+		(unsigned long long)w->torn, (unsigned long long)w->resets);
+	return false;
+}
+
+int watcher_wait(const struct watcher *w, uint64_t bytes)
+{
+	struct trace_live_position position = live_position(&w->o, bytes);
+
+	return ioctl(w->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position) ? -errno : 0;
+}
+
+long long committed_events(const struct trace_instance *ti, int cpu)
+{
+	static const char * const parts[] = { "entries", "overrun", "read events" };
+	long long sum = 0, part;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		part = cpu_stat(ti, cpu, parts[i]);
+		if (part < 0)
+			return part;
+		sum += part;
+	}
+	return sum;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An observer of a CPU's live index, and the account of the events it saw.
+ */
+#ifndef SELFTEST_RING_BUFFER_WATCHER_H
+#define SELFTEST_RING_BUFFER_WATCHER_H
+
+#include <live.h>
+
+#include "subbuf.h"
+
+/*
+ * @tally starts anew at each reset; its numbers and those of @o are of the
+ * same epoch. @torn and @malformed count for ever: they are to stay 0.
+ */
+struct watcher {
+	struct live_mapping	map;
+	struct live_observer	o;
+	struct tally		tally;
+	int			fd;
+	bool			copies;	/* else it parses in place */
+	unsigned char		*copy;
+	uint64_t		looks;	/* that were accepted */
+	uint64_t		refused;
+	uint64_t		resets;
+	uint64_t		torn;	/* events whose bytes do not belong together */
+};
+
+int watcher_open(struct watcher *w, const struct trace_instance *ti, int cpu,
+		 enum live_start from);
+void watcher_close(struct watcher *w);
+
+/* One look. Returns what live_look() did, or an errno. */
+int watch_once(struct watcher *w);
+
+/* Looks until nothing is there. Returns the looks that were accepted. */
+long watch(struct watcher *w);
+
+/* All seen was whole, in order, and every gap told where it was. */
+bool watcher_exact(const struct watcher *w);
+
+/* Tells the kernel the position; 0 or an errno. */
+int watcher_wait(const struct watcher *w, uint64_t bytes);
+
+/* Events committed to the CPU's buffer since the last reset. */
+long long committed_events(const struct trace_instance *ti, int cpu);
+
+#endif /* SELFTEST_RING_BUFFER_WATCHER_H */
