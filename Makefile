@@ -35,6 +35,9 @@ shell: packages	## a root shell in the guest
 kernel-image: packages	## build the kernel if needed, print the path of its bzImage
 	@image=$$($(harness)/kernel.sh) && echo "$$image/bzImage"
 
+bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into build/bench
+	@$(harness)/bench.sh
+
 series: packages-test	## write the patches as mails, with a cover letter, to build/series-6.1
 	@$(harness)/mail.sh
 
@@ -44,14 +47,20 @@ import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
 ftrace-baseline: packages-test	## make the kept list of the stock kernel's ftrace results anew
 	@$(harness)/suites/ftrace.sh baseline
 
+bench-keep: packages-test	## write the document and the README's table from the last "make bench"
+	@$(harness)/bench/keep.sh
+
 packages:	## install what is missing of the Debian packages needed
 	@$(harness)/packages.sh
 
 packages-test:
 	@$(harness)/packages.sh test
 
+packages-bench:
+	@$(harness)/packages.sh bench
+
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
-.PHONY: help demo test check test-all guest shell kernel-image series import \
-	ftrace-baseline packages packages-test clean
+.PHONY: help demo test check test-all guest shell kernel-image bench bench-keep series \
+	import ftrace-baseline packages packages-test packages-bench clean

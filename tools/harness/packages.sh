@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages.sh [test]: install what is missing of packages.txt. Root is needed
+# packages.sh [test|bench]: install what is missing of packages.txt. Root is needed
 # only if something is.
 
 . "$(dirname "$0")/lib.sh"
@@ -9,7 +9,8 @@
 wanted()
 {
 	sed 's/#.*//' "$harness/packages.txt" |
-		awk -v test="${1:-}" 'NF == 1 || (NF == 2 && $2 == test) { print $1 }'
+		awk -v mark="${1:-}" 'NF == 1 { print $1 }
+			{ for (i = 2; i <= NF; i++) if ($i == mark) print $1 }'
 }
 
 missing()

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# bench.sh: measure stock 6.1, the series on it, and mainline's mapping as
+# Debian's 6.12 has it, with one configuration. The results, a line each, go
+# to build/bench/results.txt, and what report.py makes of them beside it.
+#
+# The guests are emulated and count instructions, so that a second run brings
+# the same; with ACCEL=kvm they take the time. Only the table "cpus" is by the
+# clock on the wall always: it wants several CPUs, and what counts
+# instructions has one.
+
+. "$(dirname "$0")/lib.sh"
+
+out=$top/build/bench
+kernels='stock ours mainline'
+
+# The tables of each kernel. Stock 6.1 has no mapping.
+tables_of()
+{
+	case $1 in
+	stock)		echo drain growth peers writer loss ring_buffer_benchmark ;;
+	ours)		echo drain growth get_reader peers writer map loss ring_buffer_benchmark ;;
+	mainline)	echo drain growth get_reader peers writer map loss ;;
+	esac
+}
+
+# of KERNEL COMMAND...: with what the kernel is called for kernel.sh.
+of()
+{
+	local kernel=$1
+	shift
+	case $kernel in
+	stock)		SERIES=none "$@" ;;
+	ours)		"$@" ;;
+	mainline)	LINUX=6.12 "$@" ;;
+	esac
+}
+
+# Sets image_KERNEL.
+build_kernels()
+{
+	local kernel image
+	for kernel in $kernels; do
+		say "-- $kernel"
+		image=$(of "$kernel" "$harness/kernel.sh")
+		declare -g "image_$kernel=$image"
+	done
+	image_irqs=$(FLAVOUR=default "$harness/kernel.sh")
+	image_smp=$(FLAVOUR=bench-smp "$harness/kernel.sh")
+}
+
+build_program()
+{
+	mkdir -p "$work/with"
+	make -C "$harness/bench" O="$work/with"
+	cp "$harness/bench/run.guest" "$work/with/run"
+}
+
+choose_unit()
+{
+	case ${ACCEL:-auto} in
+	auto|tcg)
+		unit=instructions accel=tcg
+		# An emulated instruction that copies a string is as many as bytes.
+		export CPU=-erms,-fsrm ;;
+	kvm)		unit=nanoseconds accel=kvm ;;
+	*)		die "ACCEL=$ACCEL: not one of auto, kvm, tcg" ;;
+	esac
+}
+
+processor() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
+
+# The machine is said as it is: a figure of time means nothing without it.
+describe()
+{
+	local kernel image version qemu
+	qemu=$(qemu-system-x86_64 --version | sed -n 's/^QEMU emulator version \([^ ]*\).*/\1/p')
+	for kernel in $kernels; do
+		image=image_$kernel
+		version=$(ls "${!image}/lib/modules")
+		echo "result meta kernel=$kernel version=$version unit=$unit accel=$accel qemu=$qemu cpu=$(processor)"
+	done
+}
+
+# guest KERNEL IMAGE UNIT TABLE...: add the guest's results. What it says
+# beside them is for the person at the keyboard.
+guest()
+{
+	local kernel=$1 image=$2 unit=$3 status=0
+	shift 3
+
+	say "-- measuring $kernel: $*"
+	IMAGE=$image WITH=$work/with MEM=${MEM:-2G} LIMIT=${LIMIT:-900} "$harness/guest.sh" \
+		"export BENCH_KERNEL=$kernel BENCH_UNIT=$unit; sh ./run $*" \
+		>"$work/output" || status=$?
+	sed -n "s/^\(result [a-z_]*\) /\1 kernel=$kernel /p" "$work/output" >>"$work/results"
+	grep -v '^result ' "$work/output" | sed 's/^/   | /' >&2 || :
+	[ "$status" -eq 0 ] || { say "-- measuring $kernel: FAILED with status $status"; failed=1; }
+}
+
+measure_single()
+{
+	local kernel image tables
+	export ACCEL=$accel SMP=1
+	[ "$unit" != instructions ] || export ICOUNT=yes
+	for kernel in $kernels; do
+		image=image_$kernel
+		read -ra tables < <(tables_of "$kernel")
+		guest "$kernel" "${!image}" "$unit" "${tables[@]}"
+	done
+	# What traces this takes longer than what it traces: the time says nothing.
+	[ "$unit" != instructions ] ||
+		FLAVOUR=default guest ours "$image_irqs" "$unit" irqs_off
+	unset ICOUNT
+}
+
+measure_several()
+{
+	for SMP in 1 2 4 8; do
+		FLAVOUR=bench-smp guest ours "$image_smp" nanoseconds cpus
+	done
+}
+
+scratch
+failed=0
+export FLAVOUR=bench
+choose_unit
+build_kernels
+step "building the programs" bench-programs build_program
+describe >"$work/results"
+measure_single
+measure_several
+mkdir -p "$out"
+cp "$work/results" "$out/results.txt"
+say "-- the results: $out/results.txt ($SECONDS s)"
+[ ! -x "$harness/bench/report.py" ] || "$harness/bench/report.py" "$out/results.txt" "$out"
+[ "$failed" -eq 0 ]

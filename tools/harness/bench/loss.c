@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table loss: events come at a fixed rate from a timer interrupt, a reader
+ * on the same CPU takes what it can, in a buffer of the same size for all.
+ */
+#include <stdio.h>
+
+#include "bench.h"
+
+#define BUFFER_KIB	512
+#define PAYLOAD		128
+#define TICK_US		1000
+#define TICKS		100
+
+/* Until the last tick has been, and what it left. */
+static int read_on(struct reader *reader, struct tally *tally)
+{
+	uint64_t until = clock_ns() + TICKS * TICK_US * 1000ULL;
+	int64_t left;
+	int ret;
+
+	do {
+		ret = reader->way->drain(reader, tally);
+	} while (ret >= 0 && clock_ns() < until);
+	do {
+		if (ret >= 0)
+			ret = reader->way->drain(reader, tally);
+		left = file_number(EVENT_DIR "rate", "");
+	} while (ret >= 0 && left > 0);
+	if (ret >= 0)
+		ret = left < 0 ? left : reader->way->drain(reader, tally);
+	return ret;
+}
+
+static int64_t lost_in_tracefs(const struct trace *trace)
+{
+	char path[128];
+	int64_t dropped;
+
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/stats", trace->dir);
+	dropped = file_number(path, "dropped events: ");
+	return dropped < 0 ? dropped : dropped + file_number(path, "overrun: ");
+}
+
+/* Returns how many events were lost. */
+static int64_t race(const struct way *way, const struct trace *trace, unsigned int rate)
+{
+	struct tally tally = { 0 };
+	struct reader reader;
+	int64_t ret = reader_open(&reader, way, trace, 0);
+
+	if (ret < 0)
+		return ret;
+	if (!way->outside_tracefs)
+		ret = trace_enable_event(trace);
+	if (ret >= 0)
+		ret = file_write(EVENT_DIR "rate", "%u %u %u %u", rate, TICK_US, TICKS, PAYLOAD);
+	if (ret >= 0)
+		ret = read_on(&reader, &tally);
+	if (ret >= 0 && !way->outside_tracefs)
+		ret = lost_in_tracefs(trace);
+	else if (ret >= 0)
+		ret = (int64_t)rate * TICKS - tally.events;
+	reader_close(&reader);
+	return ret;
+}
+
+static int point(const struct way *way, unsigned int rate)
+{
+	struct trace trace;
+	int64_t lost;
+	int ret;
+
+	outside_size = BUFFER_KIB * KIB;
+	bpf_payload = PAYLOAD;
+	ret = trace_open(&trace, 4, BUFFER_KIB);
+	if (ret < 0)
+		return ret;
+	lost = race(way, &trace, rate);
+	ret = trace_close(&trace);
+	if (lost < 0 || ret < 0)
+		return lost < 0 ? lost : ret;
+	result("loss", "way=%s rate=%u payload=%u value=%.3f", way->name, rate, PAYLOAD,
+	       100.0 * lost / ((double)rate * TICKS));
+	return 0;
+}
+
+int table_loss(void)
+{
+	static const struct way *ways[] = {
+		&way_read, &way_mapping, &way_splice_file, &way_splice_null,
+		&way_perf, &way_bpf,
+	};
+	static const unsigned int rates[] = {
+		800, 900, 1000, 1200, 1300, 1400, 1450, 1500, 1550, 2000, 2400,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (!way_possible(ways[i]))
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(rates); j++) {
+			int ret = point(ways[i], rates[j]);
+
+			if (ret < 0)
+				return ret;
+		}
+	}
+	return 0;
+}

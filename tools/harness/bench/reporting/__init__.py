@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What report.py is made of: results, tables, targets, plots and documents."""

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The tables of the report. Each is made from the results, or raises Absent."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from .results import Absent, Cell, Results
+from .text import Table, change, event_cost, number
+from .ways import CORE, KERNELS, core_label, way_label
+
+NOTHING = "–"
+PAYLOADS = (8, 32, 128)
+DRAIN_ROWS = [("ours", "parse"), ("stock", "read"), ("mainline", "read"), ("ours", "read"),
+              ("mainline", "mapping"), ("ours", "mapping")]
+# 4 KiB have no room for 400 events.
+# Events in a sub-buffer, by its size in KiB. Mainline drops what is larger than
+# 4 KiB, so fewer than some sixteen events do not fill 64 KiB there.
+GET_READER_NEEDS = {
+    "ours": {4: (10, 100), 64: (10, 400)},
+    "mainline": {4: (10, 100), 64: (20, 400)},
+}
+PEERS = ("parse", "read", "mapping", "splice-file", "splice-null", "perf", "bpf")
+
+
+def drained(results: Results, writer: str = "`trace_marker_raw`") -> str:
+    """How the cost of an event was taken."""
+    return (f"Events are written through {writer}, then all are read and parsed: the "
+            f"{results.unit} of that, divided by the number of events. Of several runs the "
+            "cheapest.")
+
+
+def optional(results: Results, table: str, measure: str = "value", /,
+             show: Callable[[float], str] = number, **where: Cell) -> str:
+    """A cell that may be empty."""
+    try:
+        return show(results.get(table, measure, **where))
+    except Absent:
+        return NOTHING
+
+
+def payload_header(payloads: list[Cell]) -> list[str]:
+    """Column heads of payload sizes."""
+    return [f"{payload} bytes" for payload in payloads]
+
+
+def machine(results: Results) -> Table:
+    """What the figures were taken on."""
+    results.axis("meta", "kernel", "stock", "ours", "mainline")
+    rows = [[KERNELS[kernel], results.meta(kernel, "version"), results.unit,
+             results.meta(kernel, "accel"), results.meta(kernel, "qemu"),
+             results.meta(kernel, "cpu")] for kernel in ("stock", "ours", "mainline")]
+    return Table("The guests", "One guest for each kernel, all built with the same configuration "
+                 "and run in one go on the same machine.",
+                 ["kernel", "version", "unit", "run by", "QEMU", "processor"], rows, labels=6)
+
+
+def headline(results: Results) -> Table:
+    """The one table that matters."""
+    rows = [[core_label(kernel, way),
+             *(event_cost(results.get("drain", kernel=kernel, way=way, payload=payload, subbuf=4))
+               for payload in PAYLOADS)] for kernel, way in CORE]
+    return Table(f"Reading an event, by its payload ({results.unit})",
+                 drained(results) + " 4 KiB sub-buffers.",
+                 ["way to read", *payload_header(list(PAYLOADS))], rows, plots=["payload"])
+
+
+def drain_payload(results: Results) -> Table:
+    """Cost of an event by every payload."""
+    payloads = results.axis("drain", "payload", *PAYLOADS, 1024, subbuf=4)
+    for kernel, way in CORE:
+        results.axis("drain", "payload", *payloads, kernel=kernel, way=way, subbuf=4)
+    rows = [[way_label(way), KERNELS[kernel],
+             *(optional(results, "drain", show=event_cost, kernel=kernel, way=way,
+                        payload=payload, subbuf=4) for payload in payloads)]
+            for kernel, way in DRAIN_ROWS]
+    return Table(f"Reading an event, all payloads and kernels ({results.unit})",
+                 drained(results) + " 4 KiB sub-buffers.",
+                 ["way to read", "kernel", *payload_header(payloads)], rows, labels=2,
+                 plots=["every_payload"])
+
+
+def drain_subbuf(results: Results) -> Table:
+    """Cost of an event by size of sub-buffer."""
+    sizes = results.axis("drain", "subbuf", 4, 64, payload=32)
+    for kernel, way in CORE:
+        results.axis("drain", "subbuf", *sizes, kernel=kernel, way=way, payload=32)
+    rows = [[core_label(kernel, way), str(payload),
+             *(optional(results, "drain", show=event_cost, kernel=kernel, way=way,
+                        payload=payload, subbuf=size) for size in sizes)]
+            for payload in PAYLOADS for kernel, way in CORE]
+    return Table(f"Reading an event, by the size of sub-buffers ({results.unit})",
+                 drained(results),
+                 ["way to read", "payload", *(f"{size} KiB" for size in sizes)], rows,
+                 plots=["subbuf"])
+
+
+def drain_calls(results: Results) -> Table:
+    """System calls and copies by way and size of sub-buffer."""
+    rows = []
+    for kernel, way in (row for row in CORE if row[1] != "parse"):
+        where: dict[str, Cell] = {"kernel": kernel, "way": way, "payload": 32}
+        rows.append([core_label(kernel, way),
+                     *(number(results.get("drain", measure, subbuf=size, **where))
+                       for measure in ("calls", "copied") for size in (4, 64))])
+    return Table("System calls and copied bytes for each KiB that is read",
+                 "Calls the program made, and bytes the kernel copied to it, divided by the KiB "
+                 "of sub-buffers it consumed; 32 bytes of payload.",
+                 ["way to read", "calls, 4 KiB", "calls, 64 KiB", "copied, 4 KiB",
+                  "copied, 64 KiB"], rows)
+
+
+def get_reader(results: Results) -> Table:
+    """Cost of the ioctl."""
+    rows = []
+    events = results.axis("get_reader", "events")
+    for kernel in ("mainline", "ours"):
+        for size, needed in GET_READER_NEEDS[kernel].items():
+            results.axis("get_reader", "events", *needed, kernel=kernel, subbuf=size)
+            rows.append([KERNELS[kernel], f"{size} KiB",
+                         *(optional(results, "get_reader", kernel=kernel, events=count,
+                                    subbuf=size) for count in events)])
+    return Table(f"`GET_READER`, by the events in the sub-buffer ({results.unit})",
+                 "One call of the ioctl that fetches a finished sub-buffer, from user space to "
+                 "user space. A smaller sub-buffer has room for fewer events.",
+                 ["kernel", "sub-buffers", *(f"{count} events" for count in events)], rows,
+                 labels=2, plots=["get_reader"])
+
+
+def irqs_off(results: Results) -> Table:
+    """Longest stretch with interrupts off."""
+    results.axis("irqs_off", "events", 10, 400, kernel="ours")
+    events = results.axis("irqs_off", "events")
+    kernels = [kernel for kernel in ("mainline", "ours") if results.has("irqs_off", kernel=kernel)]
+    rows = [[KERNELS[kernel], *(optional(results, "irqs_off", kernel=kernel, events=count)
+                                for count in events)] for kernel in kernels]
+    return Table(f"Interrupts off in `GET_READER`, at most ({results.unit})",
+                 "The longest stretch with interrupts disabled in a call that fetches a finished "
+                 "sub-buffer, as the events `irq_disable` and `irq_enable` tell.",
+                 ["kernel", *(f"{count} events" for count in events)], rows)
+
+
+def peers(results: Results) -> Table:
+    """Every way, ours and what a user would take instead."""
+    payloads = results.axis("peers", "payload", *PAYLOADS, kernel="ours")
+    rows = [[way_label(way),
+             *(event_cost(results.get("peers", kernel="ours", way=way, payload=payload))
+               for payload in payloads)]
+            for way in results.axis("peers", "way", *PEERS, kernel="ours")]
+    return Table(f"Reading an event, by every way there is ({results.unit})",
+                 "The same tracepoint for all. What reads and parses is counted, for "
+                 "`splice(2)` what passes the bytes on, divided by the number of events.",
+                 ["way to read", *payload_header(payloads)], rows, plots=["peers"])
+
+
+def peers_beside(results: Results) -> Table:
+    """What the ways cost beside."""
+    rows = []
+    for way in results.axis("peers", "way", *PEERS, kernel="ours"):
+        if way == "parse":
+            continue
+        where = {"kernel": "ours", "way": way, "payload": 32}
+        rows.append([way_label(way), *(number(results.get("peers", measure, **where))
+                                       for measure in ("write", "calls", "copied"))])
+    return Table("What every way costs beside reading",
+                 f"Writing is the {results.unit} that the traced program spends on an event while "
+                 "events are collected for that way. Calls and copied bytes are for each KiB "
+                 "consumed. 32 bytes of payload.",
+                 ["way to read", "writing an event", "calls", "bytes copied"], rows)
+
+
+def writer_unmapped(results: Results) -> Table:
+    """The kernel's own benchmark of writing."""
+    stock, ours = (results.get("writer", bench="ring_buffer_benchmark", kernel=kernel)
+                   for kernel in ("stock", "ours"))
+    return Table(f"Writing an event, nothing mapped ({results.unit})",
+                 "The kernel's own `ring_buffer_benchmark`.",
+                 ["benchmark", "stock 6.1", "this series", "change"],
+                 [["`ring_buffer_benchmark`", event_cost(stock), event_cost(ours),
+                   change(ours / stock)]])
+
+
+def writer_mapped(results: Results) -> Table:
+    """Writing beside mappings."""
+    mappings = results.axis("writer", "mappings", 0, 1, 8, bench="bench_event", kernel="ours")
+    rows = []
+    for payload in results.axis("writer", "payload", bench="bench_event", kernel="ours"):
+        where = {"bench": "bench_event", "payload": payload}
+        stock = results.get("writer", kernel="stock", mappings=0, **where)
+        ours = [results.get("writer", kernel="ours", mappings=count, **where)
+                for count in mappings]
+        rows.append([str(payload), event_cost(stock), *map(event_cost, ours),
+                     change(max(ours) / stock)])
+    return Table(f"Writing an event beside mappings ({results.unit})",
+                 "A tracepoint's event is written while so many mappings of the buffer exist. "
+                 "The change is the largest, from stock.",
+                 ["payload", "stock 6.1", *(f"{count} mapped" for count in mappings), "change"],
+                 rows)
+
+
+def mapping(results: Results) -> Table:
+    """Cost of mmap()."""
+    sizes = results.axis("map", "mib", 1, 64, 256, kernel="ours")
+    rows = []
+    for size in sizes:
+        rows.append([f"{size} MiB", number(results.get("map", "pages", kernel="ours", mib=size)),
+                     *(number(results.get("map", measure, kernel=kernel, mib=size))
+                       for measure in ("total", "value") for kernel in ("mainline", "ours")),
+                     optional(results, "map", "memory", kernel="mainline", mib=size),
+                     number(results.get("map", "memory", kernel="ours", mib=size))])
+    return Table(f"`mmap()` of a buffer ({results.unit})",
+                 "One call of `mmap()`, with all page table entries that it makes. Memory is what "
+                 "the kernel allocates for the mapping beyond the meta area, in bytes for each "
+                 "sub-buffer.",
+                 ["buffer", "pages", "mainline", "this series", "a page, mainline",
+                  "a page, this series", "memory, mainline", "memory, this series"], rows,
+                 plots=["map"])
+
+
+def crossed(results: Results, table: str, key: str, *needed: Cell,
+            show: Callable[[float], str] = number) -> tuple[list[Cell], list[list[str]]]:
+    """The values of a key, and a row for each way with a figure for each of them."""
+    values = results.axis(table, key, *needed, kernel="ours")
+    rows = [[way_label(way), *(show(results.get(table, kernel="ours", way=way, **{key: value}))
+                               for value in values)]
+            for way in results.axis(table, "way", "read", "mapping", kernel="ours")]
+    return values, rows
+
+
+def loss(results: Results) -> Table:
+    """Events lost by rate."""
+    rates, rows = crossed(results, "loss", "rate", show=lambda value: f"{value:.1f}")
+    return Table("Events lost, by the rate of writing (%)",
+                 "A timer interrupt writes so many events of 128 bytes each millisecond, while a "
+                 "program on the same CPU reads. The part of them that was lost. The buffers are "
+                 "of the same size for all.",
+                 ["way to read", *(f"{number(float(rate))}/ms" for rate in rates)], rows,
+                 plots=["loss"])
+
+
+def cpus(results: Results) -> Table:
+    """Throughput by CPUs."""
+    counts, rows = crossed(results, "cpus", "n", 1, 2, 4, 8)
+    return Table("Events read in a second, by the number of CPUs",
+                 "A reader on each CPU drains that CPU's buffer, all at once. By the clock on the "
+                 "wall, without counting instructions, and so another figure each time.",
+                 ["way to read", *(f"{count} CPU" + "s" * (count != 1) for count in counts)],
+                 rows)
+
+
+def growth(results: Results) -> Table:
+    """Cost by size of buffer."""
+    sizes, rows = crossed(results, "growth", "buffer_mib", 1, 256, show=event_cost)
+    return Table(f"Reading an event, by the size of the buffer ({results.unit})",
+                 drained(results, "a tracepoint") + " 32 bytes of "
+                 "payload, 4 KiB sub-buffers.",
+                 ["way to read", *(f"{size} MiB" for size in sizes)], rows)
+
+
+# In the order of the report.
+TABLES: dict[str, Callable[[Results], Table]] = {
+    "headline": headline,
+    "drain_payload": drain_payload,
+    "drain_subbuf": drain_subbuf,
+    "drain_calls": drain_calls,
+    "get_reader": get_reader,
+    "irqs_off": irqs_off,
+    "peers": peers,
+    "peers_beside": peers_beside,
+    "writer_unmapped": writer_unmapped,
+    "writer_mapped": writer_mapped,
+    "mapping": mapping,
+    "loss": loss,
+    "cpus": cpus,
+    "growth": growth,
+    "machine": machine,
+}

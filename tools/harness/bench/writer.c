@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The table writer: an event written into a buffer that is mapped n times. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define RUNS		8
+#define EVENTS		5000
+#define PAYLOAD		32
+#define MAPPINGS_MAX	8
+
+/* Of several runs the cheapest. */
+static int write_cost(double *cost)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < RUNS; i++) {
+		uint64_t passed, start;
+		int ret;
+
+		clock_settle();
+		start = clock_now();
+		ret = event_fire(EVENTS, PAYLOAD);
+		passed = clock_since(start);
+		if (ret < 0)
+			return ret;
+		if (passed < least)
+			least = passed;
+	}
+	*cost = (double)least / EVENTS;
+	return 0;
+}
+
+static int with_mappings(int fd, int mappings, double *cost)
+{
+	struct mapping mapping[MAPPINGS_MAX];
+	int n, ret = 0;
+
+	for (n = 0; n < mappings; n++) {
+		ret = mapping_open(&mapping[n], fd);
+		if (ret < 0)
+			break;
+	}
+	if (ret >= 0)
+		ret = write_cost(cost);
+	while (n-- > 0)
+		mapping_close(&mapping[n]);
+	return ret;
+}
+
+static int point(const struct trace *trace, int mappings)
+{
+	double cost = 0;
+	int ret, fd = trace_open_raw(trace, 0);
+
+	if (fd < 0)
+		return fd;
+	ret = with_mappings(fd, mappings, &cost);
+	close(fd);
+	if (ret < 0)
+		return ret;
+	result("writer", "bench=bench_event mappings=%d payload=%d value=%.3f",
+	       mappings, PAYLOAD, cost);
+	return 0;
+}
+
+static int points(const struct trace *trace)
+{
+	static const int counts[] = { 0, 1, 2, 4, 8 };
+	int ret = trace_set(trace, "options/overwrite", "1");
+
+	if (!ret)
+		ret = trace_enable_event(trace);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(counts); i++) {
+		if (!counts[i] || kernel_maps)
+			ret = point(trace, counts[i]);
+	}
+	return ret;
+}
+
+int table_writer(void)
+{
+	struct trace trace;
+	int ret, closed;
+
+	ret = trace_open(&trace, 4, KIB);
+	if (ret < 0)
+		return ret;
+	ret = points(&trace);
+	closed = trace_close(&trace);
+	return ret < 0 ? ret : closed;
+}
