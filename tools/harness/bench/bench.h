@@ -32,6 +32,7 @@ int file_read(const char *path, char *text, size_t size);
 int64_t file_number(const char *path, const char *after);
 
 /* main.c */
+extern bool kernel_lives;	/* it has the live index */
 extern bool kernel_maps;	/* the kernel has the mapping and sizes of sub-buffers */
 extern bool kernel_is_ours;
 void result(const char *table, const char *fmt, ...)
@@ -96,7 +97,7 @@ struct way {
 };
 
 extern const struct way way_parse, way_read, way_mapping, way_splice_file,
-	way_splice_null, way_perf, way_bpf;
+	way_splice_null, way_live, way_perf, way_bpf;
 
 bool way_possible(const struct way *way);
 int reader_open(struct reader *reader, const struct way *way,

@@ -205,7 +205,9 @@ static int drain_payloads(const struct way *way, unsigned int subbuf_kib)
 
 int table_drain(void)
 {
-	static const struct way *ways[] = { &way_parse, &way_read, &way_mapping };
+	static const struct way *ways[] = {
+		&way_parse, &way_read, &way_mapping, &way_live,
+	};
 	unsigned int largest = kernel_maps ? 64 : 4;
 
 	for (unsigned int kib = 4; kib <= largest; kib *= 2) {
@@ -295,7 +297,7 @@ static int peers_payloads(const struct way *way)
 int table_peers(void)
 {
 	static const struct way *ways[] = {
-		&way_parse, &way_read, &way_mapping, &way_splice_file,
+		&way_parse, &way_read, &way_mapping, &way_live, &way_splice_file,
 		&way_splice_null, &way_perf, &way_bpf,
 	};
 

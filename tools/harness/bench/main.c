@@ -15,6 +15,7 @@
 
 #include "bench.h"
 
+bool kernel_lives;
 bool kernel_maps;
 bool kernel_is_ours;
 
@@ -76,6 +77,7 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	kernel_maps = kernel && strcmp(kernel, "stock");
+	kernel_lives = kernel && !strcmp(kernel, "ours");
 	kernel_is_ours = kernel && !strcmp(kernel, "ours");
 	if (pin_to_cpu(0) < 0 || clock_setup() < 0)
 		return 1;

@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "live.h"
 
 #define SPLICE_BYTES	(64 * KIB)
 
 bool way_possible(const struct way *way)
 {
+	if (way == &way_live)
+		return kernel_lives;
 	return kernel_maps || !way->needs_mapping;
 }
 
@@ -186,6 +189,82 @@ const struct way way_mapping = {
 	.open		= map_open,
 	.drain		= map_drain,
 	.close		= put_memory,
+};
+
+/* The live view: an observer, from the oldest event on. */
+
+struct live_state {
+	struct live_mapping mapping;
+	struct live_observer observer;
+};
+
+static int live_open(struct reader *reader)
+{
+	struct live_state *state = calloc(1, sizeof(*state));
+	int ret;
+
+	if (!state)
+		return -ENOMEM;
+	ret = live_map(&state->mapping, reader->fd);
+	if (ret < 0)
+		free(state);
+	reader->state = state;
+	return ret;
+}
+
+static int live_prepare(struct reader *reader)
+{
+	struct subbuf_format format = reader->trace->format;
+	struct live_state *state = reader->state;
+
+	return live_attach_mapping(&state->observer, &state->mapping, &format,
+				   LIVE_FROM_OLDEST);
+}
+
+/* The events are counted: that is how an observer knows what it has missed. */
+static int live_drain(struct reader *reader, struct tally *tally)
+{
+	struct live_state *state = reader->state;
+	struct live_observer o = state->observer;
+	struct subbuf_record record;
+	struct subbuf_iter it;
+	uint64_t sink = 0;
+	int ret;
+
+	while ((ret = live_look(&o, &it)) == LIVE_EVENTS) {
+		size_t from = subbuf_pos(&it);
+		uint32_t events = 0;
+
+		while (subbuf_next(&it, &record)) {
+			events++;
+			sink += record.ts;
+		}
+		ret = live_accept(&o, &it, events);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			tally->bytes += subbuf_pos(&it) - from;
+	}
+	tally->sink += sink;
+	tally->events += o.seen;
+	return ret == LIVE_NOTHING ? 0 : ret < 0 ? ret : -ESTALE;
+}
+
+static void live_close(struct reader *reader)
+{
+	struct live_state *state = reader->state;
+
+	live_unmap(&state->mapping);
+	free(state);
+}
+
+const struct way way_live = {
+	.name		= "live",
+	.needs_mapping	= true,
+	.open		= live_open,
+	.prepare	= live_prepare,
+	.drain		= live_drain,
+	.close		= live_close,
 };
 
 /* splice(2), through a pipe. What is not a full sub-buffer stays. */

@@ -38,7 +38,7 @@ def maybe(results: Results, table: str, **where: Cell) -> Optional[float]:
 
 
 def core_series(kernel: str, way: str, values: Sequence[Optional[float]]) -> Series:
-    """One of the four that are compared most."""
+    """One of those that are compared most."""
     label = plain(core_label(kernel, way))
     if (kernel, way) == ("mainline", "mapping"):
         return Series(label, values, MAINLINE_COLOUR, MAINLINE_MARKER)

@@ -12,15 +12,14 @@ from .ways import CORE, KERNELS, core_label, way_label
 NOTHING = "–"
 PAYLOADS = (8, 32, 128)
 DRAIN_ROWS = [("ours", "parse"), ("stock", "read"), ("mainline", "read"), ("ours", "read"),
-              ("mainline", "mapping"), ("ours", "mapping")]
-# 4 KiB have no room for 400 events.
-# Events in a sub-buffer, by its size in KiB. Mainline drops what is larger than
-# 4 KiB, so fewer than some sixteen events do not fill 64 KiB there.
+              ("mainline", "mapping"), ("ours", "mapping"), ("ours", "live")]
+# Events in a sub-buffer, by its size in KiB. 4 KiB have no room for 400. Mainline drops what is
+# larger than 4 KiB, so fewer than some sixteen events do not fill 64 KiB there.
 GET_READER_NEEDS = {
     "ours": {4: (10, 100), 64: (10, 400)},
     "mainline": {4: (10, 100), 64: (20, 400)},
 }
-PEERS = ("parse", "read", "mapping", "splice-file", "splice-null", "perf", "bpf")
+PEERS = ("parse", "read", "mapping", "live", "splice-file", "splice-null", "perf", "bpf")
 
 
 def drained(results: Results, writer: str = "`trace_marker_raw`") -> str:

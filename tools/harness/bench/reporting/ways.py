@@ -29,6 +29,10 @@ WAYS = {
     "mapping": Way(
         "mapping", "The sub-buffers are mapped. `TRACE_MMAP_IOCTL_GET_READER` tells which to "
         "parse and how far, and the program parses it in place.", "#0072b2", "circle"),
+    "live": Way(
+        "live view", "The live index is mapped beside the sub-buffers. An observer parses them in "
+        "place and checks afterwards that nothing was overwritten meanwhile: no system call, and "
+        "no event is taken from anybody.", "#117733", "square"),
     "splice-file": Way(
         "`splice(2)` to a file", "`splice(2)` of `trace_pipe_raw` to a pipe, and from there to a "
         "file: the bytes are kept, and nothing looks at them.", "#009e73", "triangle"),
@@ -49,7 +53,8 @@ MAINLINE_MARKER = "triangle"
 KERNELS = {"ours": "this series", "mainline": "mainline", "stock": "stock 6.1"}
 
 # The figure's subject: the ways in the order of a table, each with its kernel.
-CORE = [("ours", "parse"), ("ours", "read"), ("mainline", "mapping"), ("ours", "mapping")]
+CORE = [("ours", "parse"), ("ours", "read"), ("mainline", "mapping"), ("ours", "mapping"),
+        ("ours", "live")]
 
 
 def way_label(way: Cell) -> str:
@@ -58,7 +63,7 @@ def way_label(way: Cell) -> str:
 
 
 def core_label(kernel: str, way: str) -> str:
-    """The label of one of the four that are compared most."""
+    """The label of one of those that are compared most."""
     if way == "mapping":
         return f"mapping, {KERNELS[kernel]}"
     return "`read(2)` and parse" if way == "read" else way_label(way)
