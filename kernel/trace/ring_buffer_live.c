@@ -38,7 +38,9 @@
  *   [LEFT]	commit_generation, before commit_page. Pairs with the readers of
  *		the ring buffer, that must not change a commit word before the
  *		page is final: who has seen their marks, or a cleared word, sees
- *		at [CHECK] that commit_generation has moved.
+ *		at [CHECK] that commit_generation has moved. Where the tail goes
+ *		around to such a page, the full barrier of the cmpxchg() that moves
+ *		the head orders it.
  *   [RESET]	the odd epoch, before generations are renewed; those, before pages
  *		are cleared; all of it, before the epoch is even again. Pairs with
  *		[CHECK], and with the observer's load of the epoch.
@@ -835,6 +837,9 @@ __poll_t ring_buffer_live_poll(struct trace_buffer *buffer, int cpu,
 	rb_live_arm(cpu_buffer, live, mark);
 	if (!rb_live_enough(cpu_buffer, live, pos, mark))
 		ret = 0;
+	else
+		/* The writer may have seen half of this mark: for the others */
+		wake_up_all(&cpu_buffer->live_waiters);
  out:
 	mutex_unlock(&cpu_buffer->mapping_lock);
 	return ret;
