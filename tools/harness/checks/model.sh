@@ -22,7 +22,8 @@ resets | live | -DRING=2 -DEVENTS=1 -DRESETS=2
 reset and interrupt | live | -DRING=2 -DEVENTS=1 -DRESETS=1 -DIRQS=1
 reset and consumer | live | -DRING=2 -DEVENTS=2 -DRESETS=1 -DSWAPS=2
 two observers | live | -DRING=2 -DEVENTS=2 -DOBSERVERS=2
-waiting | wait | -DCOMMITS=3 -DNMIS=1
+waiting | wait | -DCOMMITS=2 -DNMIS=1
+waiting, more | wait | -DCOMMITS=3 -DNMIS=2
 '
 deep='
 deep: interrupt | live | -DEVENTS=4 -DIRQS=1
@@ -55,10 +56,11 @@ RESET_END | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 NEXT_EPOCH | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 ODD | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 ACQ_EPOCH | live | -DRING=2 -DEVENTS=3 -DRESETS=1
-IPI | wait |
-LOOK | wait |
-REARM | wait |
-AGAIN | wait |
+QUEUE | wait | -DCOMMITS=2
+REARM | wait | -DCOMMITS=2
+IPI | wait | -DCOMMITS=2
+LOOK | wait | -DCOMMITS=2
+WAKE | wait | -DCOMMITS=2
 '
 [ "${1:-}" != deep ] || intact+=$deep
 

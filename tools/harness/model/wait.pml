@@ -2,119 +2,93 @@
 /*
  * wait.pml: looking, sleeping and committing, of the live index; for spin.
  *
- * Two waiters with marks of their own; a CPU that writes, with the handlers of
- * the IPI and of irq_work, and an NMI that writes as well; each handler comes
- * between any two steps of what it interrupts. What the writer commits is seen
- * by others at any later time, so its load of the flag may pass the commit:
+ * Waiters with marks of their own; a CPU that writes, with the handlers of the
+ * IPI and of irq_work, and an NMI that writes as well; each comes between any
+ * two steps of what it interrupts. What the writer commits is seen by others at
+ * any later time, so its load of the flag may pass the commit; a waiter's
+ * stores while he arms are seen in any order, up to the IPI:
  *
- *	ioctl	lock; mark; flag = 1; unlock
+ *	waiter	[QUEUE] onto the wait queue
+ *		look
+ *		[REARM] lock; the first mark, in two halves; flag = 1; unlock
  *		[IPI] to the writer's CPU; when it has answered, what was
  *		committed there before is seen, and what is written there
  *		afterwards finds the flag set
- *	poll	onto the wait queue; look; sleep; woken: look again
- *	writer	commit; if the flag is set and a mark is reached:
- *		flag = 0; irq_work
- *	irq_work (on the same CPU)
- *		[WAKE] wake all; [REARM] lock; if there is a mark that is not
- *		reached: flag = 1; unlock; and if it is reached now: wake all
+ *		[LOOK] look again; [WAKE] if there is enough: wake all, because
+ *		the writer may have seen half of this mark and half of another's
+ *		sleep; woken: from the start
+ *	writer	commit; if the flag is set and the first mark is reached:
+ *		flag = 0; irq_work: wake all who are on the queue
  *
- * Everything is explored: COMMITS commits of the task and NMIS of the NMI.
+ * Everything is explored: COMMITS commits of the task and NMIS of the NMI, two
+ * waiters, the one for the first of them, the other for the last of the task.
  * Property: no invalid end state, that is: whose mark is reached does not
- * sleep. -DBREAK_IPI, _LOOK, _REARM, _AGAIN take away what is marked.
+ * sleep. -DBREAK_QUEUE, _REARM, _IPI, _LOOK, _WAKE take away what is marked.
  */
 #ifndef COMMITS
-#define COMMITS	3
+#define COMMITS	2
 #endif
 #ifndef NMIS
 #define NMIS	1
 #endif
-#define WAITERS	2
 
-byte pos;		/* committed */
-byte seen_pos;		/* as others see it */
-bit flag, work, ipi[WAITERS], queued[WAITERS], woken[WAITERS];
-byte mark[WAITERS];	/* 0: does not wait */
+/* A place: a generation and a commit in it */
+#define G(p)	((p) >> 1)
+#define C(p)	((p) & 1)
+#define PLACE(g, c) ((g) << 1 | (c))
+
+byte pos;			/* committed */
+byte seen_pos;			/* as others see it */
+byte wake_g, wake_c;
+bit flag, work, lock;
+bit ipi[2], queued[2], woken[2];
 byte nnmi = NMIS;
-
-#define reached(w)	(mark[w] && pos >= mark[w])
-#define waits(w)	(mark[w] && pos < mark[w])
 
 proctype seen()
 {
 end:	do
-	:: atomic { seen_pos != pos -> seen_pos = pos }
 	:: atomic { seen_pos < pos -> seen_pos++ }
 	od
 }
 
-inline wakeups()
-{
-	if
-	:: flag ->
-		if
-		:: reached(0) || reached(1) -> flag = 0; work = 1
-		:: else
-		fi
-	:: else
-	fi
-}
-
-#define nmi()								\
-	if								\
-	:: nnmi -> nnmi--; pos++; atomic { wakeups() }			\
-	:: skip								\
-	fi
-
 inline wake_all()
 {
-	/* under the lock of the wait queue: what was committed is seen */
+	/* under the lock of the wait queue: what was committed is seen by the woken */
 	atomic {
 		woken[0] = woken[0] | queued[0]; queued[0] = 0;
-		woken[1] = woken[1] | queued[1]; queued[1] = 0;
-		seen_pos = pos
+		woken[1] = woken[1] | queued[1]; queued[1] = 0
 	}
 }
 
-#define answer(w)							\
-	:: atomic { ipi[w] -> seen_pos = pos; ipi[w] = 0 }
+inline nmi()
+{
+	nnmi--;
+	pos++;
+	if
+	:: flag && pos >= PLACE(wake_g, wake_c) -> flag = 0; work = 1
+	:: else
+	fi
+}
 
 inline interrupts()
 {
 	do
 	:: break
-	:: atomic { nnmi -> nnmi--; pos++; wakeups() }
-	answer(0)
-	answer(1)
-	:: work -> irq_work()
-	od
-}
-
-inline irq_work()
-{
-	work = 0;
-	nmi();
-	wake_all();
-	nmi();
-#ifndef BREAK_REARM
-	atomic {
+	:: atomic { nnmi -> nmi() }
+	:: atomic { ipi[0] -> seen_pos = pos; ipi[0] = 0 }
+	:: atomic { ipi[1] -> seen_pos = pos; ipi[1] = 0 }
+	:: atomic { work -> work = 0; seen_pos = pos }
 		if
-		:: waits(0) || waits(1) -> flag = 1
-		:: else
-		fi
-	}
-#ifndef BREAK_AGAIN
-	nmi();
-	if
-	:: reached(0) || reached(1) -> wake_all()
-	:: else
-	fi
-#endif
-#endif
+		:: atomic { nnmi -> nmi() }
+		:: skip
+		fi;
+		wake_all()
+	od
 }
 
 proctype cpu()
 {
-	byte n = COMMITS;
+	byte n = COMMITS, now, g, c;
 
 	do
 	:: n ->
@@ -124,52 +98,97 @@ proctype cpu()
 		interrupts();
 		if
 		:: flag ->
+			now = pos;
 			interrupts();
 			if
-			:: reached(0) || reached(1) ->
-				interrupts();
+			:: g = wake_g; interrupts(); c = wake_c
+			:: c = wake_c; interrupts(); g = wake_g
+			fi;
+			interrupts();
+			if
+			:: now >= PLACE(g, c) ->
 				flag = 0;
 				interrupts();
 				work = 1
 			:: else
-			fi
+			fi;
+			g = 0; c = 0; now = 0
 		:: else
 		fi
 	:: else -> break
 	od;
-	/* idle */
+	/* idle; no more NMI need come to help */
 end:	do
-	:: atomic { nnmi -> nnmi--; pos++; wakeups() }
-	answer(0)
-	answer(1)
-	:: work -> irq_work()
+	:: atomic { nnmi -> nmi() }
+	:: nnmi -> nnmi = 0
+	:: atomic { ipi[0] -> seen_pos = pos; ipi[0] = 0 }
+	:: atomic { ipi[1] -> seen_pos = pos; ipi[1] = 0 }
+	:: atomic { work -> work = 0; seen_pos = pos }
+		wake_all()
 	od
+}
+
+inline arm()
+{
+	atomic {
+		!lock -> lock = 1;
+		if
+		:: !flag || PLACE(wake_g, wake_c) >= at -> todo = 7
+		:: else -> todo = 4
+		fi
+	}
+	do
+	:: atomic { todo & 1 -> wake_g = G(at); todo = todo & ~1 }
+	:: atomic { todo & 2 -> wake_c = C(at); todo = todo & ~2 }
+	:: atomic { todo & 4 -> flag = 1; todo = todo & ~4 }
+	:: atomic { !todo -> break }
+	od;
+	lock = 0;
+#ifndef BREAK_IPI
+	ipi[me] = 1;
+	!ipi[me]
+#endif
 }
 
 proctype waiter(byte me; byte at)
 {
-	atomic { mark[me] = at; flag = 1 }
-#ifndef BREAK_IPI
-	ipi[me] = 1;
-	!ipi[me];
-#endif
+	byte todo;
+	bit armed;
+
 	do
-	:: queued[me] = 1;
-#ifdef BREAK_LOOK
-		woken[me];
-#else
-		if
-		:: seen_pos >= at -> break
-		:: else -> woken[me]
-		fi;
+	:: 
+#ifndef BREAK_QUEUE
+		queued[me] = 1;
 #endif
-		woken[me] = 0;
 		if
 		:: seen_pos >= at -> break
 		:: else
-		fi
+		fi;
+#ifdef BREAK_REARM
+		if
+		:: !armed -> arm(); armed = 1
+		:: else
+		fi;
+#else
+		arm();
+#endif
+#ifndef BREAK_LOOK
+		if
+		:: seen_pos >= at ->
+#ifndef BREAK_WAKE
+			wake_all();
+#endif
+			break
+		:: else
+		fi;
+#endif
+#ifdef BREAK_QUEUE
+		queued[me] = 1;
+#endif
+		woken[me];
+		woken[me] = 0
 	od;
-	atomic { queued[me] = 0; woken[me] = 0; mark[me] = 0 }
+	atomic { queued[me] = 0; woken[me] = 0 }
 }
 
 init {
