@@ -7,7 +7,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$harness/series.sh"
 
-tree=${1:?import.sh TREE [BRANCH [BASE]]}
+tree=${1:-}
+[ -n "$tree" ] || die "which tree? make import TREE=dir [BRANCH=...]"
 branch=${2:-HEAD}
 first=${3:-base}
 

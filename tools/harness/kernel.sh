@@ -132,7 +132,7 @@ prepare_build()
 find_image()
 {
 	[ -f "$harness/config/$flavour.config" ] ||
-		die "FLAVOUR=$flavour: there is no tools/harness/config/$flavour.config"
+		die "FLAVOUR=$flavour: not one of $(cd "$harness/config" && echo *.config | sed 's/\.config//g')"
 	scratch
 	find_base
 	stage_onto_base "$work/stage"

@@ -77,5 +77,5 @@ for p in $(series_patches); do commit_patch "$p"; done
 rm -rf "$out"
 in_repo format-patch -q --cover-letter --no-base -o "$out" base
 fill_cover
-say "-- $(series_patches | wc -l) patches and a cover letter; on the unpacked source: git am $out/*.patch"
+say "-- $(series_patches | wc -l) patches and a cover letter; on the unpacked source, once it is in git: git am $out/*.patch"
 printf '%s\n' "$out"

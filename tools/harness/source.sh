@@ -67,6 +67,8 @@ base_from_user()
 {
 	local copy
 
+	[ -d "$KERNEL_SRC" ] || die "KERNEL_SRC=$KERNEL_SRC: there is no such folder" \
+		"Leave KERNEL_SRC out to build Debian's linux-source-6.1."
 	[ -f "$KERNEL_SRC/Makefile" ] || refuse_base "KERNEL_SRC=$KERNEL_SRC is no kernel tree"
 	copy=$cache/user-$(cd "$KERNEL_SRC" && pwd | hash_of)
 	hold_lock base
