@@ -31,7 +31,7 @@ grep -qx compat_test "$work/with/list" || die "there is no compiler for 32-bit p
 run_list()
 {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	WITH=$work/with LIMIT=${LIMIT:-2400} "$harness/guest.sh" '
+	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/guest.sh" '
 		status=0
 		for t in $(cat '"$1"'); do
 			echo "# $t"
