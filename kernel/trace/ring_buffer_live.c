@@ -45,8 +45,6 @@
  *		are cleared; all of it, before the epoch is even again. Pairs with
  *		[CHECK], and with the observer's load of the epoch.
  *
- * tools/harness/model has a model of this.
- *
  * Waiting. A waiter sets a flag, and the writer looks at it after each commit.
  * Both would need a full barrier between their store and their load, not to
  * miss each other; the writer's would be paid with every event. Instead the
