@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/selftests.sh FLAVOUR: our kselftests, in a guest of that flavour.
+# suites/selftests.sh FLAVOUR [two]: our kselftests, in a guest of that flavour;
+# with two of the four buffers each test is for, where that has to do.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
@@ -9,6 +10,7 @@
 . "$harness/userland.sh"
 
 export FLAVOUR=${1:-default}
+buffers=${2:+-DTWO_BUFFERS}
 scratch
 find_base
 user_tree "$work/tree"
@@ -19,7 +21,7 @@ selftests=$work/tree/tools/testing/selftests
 make_tests()
 {
 	make -C "$selftests/ring-buffer" OUTPUT="$work/with" \
-	     KHDR_INCLUDES="-isystem $work/tree/usr/include" "$@"
+	     KHDR_INCLUDES="-isystem $work/tree/usr/include $buffers" "$@"
 }
 step "building the selftests" "selftests-$FLAVOUR" make_tests
 make_tests -s --no-print-directory COLLECTION=ring-buffer emit_tests | sed 's/.*://' >"$work/with/list"

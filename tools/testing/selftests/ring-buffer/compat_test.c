@@ -24,9 +24,11 @@ FIXTURE_VARIANT(compat) {
 };
 
 FIXTURE_VARIANT_ADD(compat, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(compat, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(compat, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(compat, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(compat, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(compat)
 {

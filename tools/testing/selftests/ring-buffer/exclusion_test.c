@@ -31,9 +31,11 @@ FIXTURE_VARIANT(beside) {
 };
 
 FIXTURE_VARIANT_ADD(beside, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(beside, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(beside, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(beside, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(beside, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(beside)
 {
@@ -693,9 +695,11 @@ FIXTURE_VARIANT(unmapped) {
 };
 
 FIXTURE_VARIANT_ADD(unmapped, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(unmapped, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(unmapped, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(unmapped, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(unmapped, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(unmapped)
 {

@@ -25,9 +25,11 @@ FIXTURE_VARIANT(probe) {
 };
 
 FIXTURE_VARIANT_ADD(probe, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(probe, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(probe, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(probe, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(probe, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(probe)
 {

@@ -26,9 +26,11 @@ FIXTURE_VARIANT(live) {
 };
 
 FIXTURE_VARIANT_ADD(live, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(live, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(live, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(live, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(live, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(live)
 {

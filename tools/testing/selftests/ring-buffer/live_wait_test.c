@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 
 #include "buffer_fixture.h"
-#include "poller.h"
 #include "watcher.h"
 
 /* What a record with an event of write_events() takes, at most. */
@@ -30,9 +29,11 @@ FIXTURE_VARIANT(live_wait) {
 };
 
 FIXTURE_VARIANT_ADD(live_wait, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(live_wait, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(live_wait, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(live_wait, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(live_wait, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(live_wait)
 {
@@ -54,16 +55,6 @@ FIXTURE_TEARDOWN(live_wait)
 static int live_wait_errno(int fd, const void *position)
 {
 	return ioctl(fd, TRACE_MMAP_IOCTL_LIVE_WAIT, position) ? errno : 0;
-}
-
-static void expect_readable(struct __test_metadata *_metadata, int fd,
-			    int readable)
-{
-	size_t i;
-
-	for (i = 0; i < NR_POLLERS; i++)
-		EXPECT_EQ(readable, pollers[i].readable(fd, 0))
-			TH_LOG("%s", pollers[i].name);
 }
 
 TEST_F(live_wait, flags_are_refused_with_EINVAL)

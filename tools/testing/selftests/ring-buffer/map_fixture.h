@@ -26,9 +26,11 @@ FIXTURE_VARIANT(map) {
 };
 
 FIXTURE_VARIANT_ADD(map, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(map, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(map, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(map, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(map, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(map)
 {

@@ -46,9 +46,11 @@ FIXTURE_VARIANT(meta) {
 };
 
 FIXTURE_VARIANT_ADD(meta, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(meta, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(meta, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(meta, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(meta, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(meta)
 {

@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 
 #include "buffer_fixture.h"
-#include "poller.h"
 
 FIXTURE(reader) {
 	struct trace_instance	ti;
@@ -24,9 +23,11 @@ FIXTURE_VARIANT(reader) {
 };
 
 FIXTURE_VARIANT_ADD(reader, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(reader, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(reader, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(reader, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(reader, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(reader)
 {
@@ -530,9 +531,11 @@ FIXTURE_VARIANT(waiter) {
 };
 
 FIXTURE_VARIANT_ADD(waiter, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(waiter, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(waiter, top_level_large) TOP_LEVEL_LARGE;
 FIXTURE_VARIANT_ADD(waiter, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(waiter, instance_large) INSTANCE_LARGE;
+#endif
 
 FIXTURE_SETUP(waiter)
 {
@@ -683,17 +686,6 @@ TEST_F(waiter, munmap_by_another_leaves_the_waiter_waiting_for_its_own)
 	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
-}
-
-/* "`poll()`, `select()`, `epoll` go by the same test" */
-static void expect_readable(struct __test_metadata *_metadata, int fd,
-			    int readable)
-{
-	size_t i;
-
-	for (i = 0; i < NR_POLLERS; i++)
-		EXPECT_EQ(readable, pollers[i].readable(fd, 0))
-			TH_LOG("%s", pollers[i].name);
 }
 
 /* "(6.1's `poll()` calls an empty buffer readable: that is mended)" */
