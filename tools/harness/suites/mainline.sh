@@ -4,10 +4,15 @@
 # suites/mainline.sh: mainline's own selftest of the mapping, unmodified, out
 # of Debian's linux-source-6.12, built against our header. Of that tarball
 # this file and the kselftest headers it includes are read, and nothing else.
+# It runs twice, the second time while another instance is observed live.
 
 . "$(dirname "$0")/../lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+. "$harness/userland.sh"
+. "$harness/sample.sh"
 
-tarball=/usr/src/linux-source-6.12.tar.xz
+peer=/usr/src/linux-source-6.12.tar.xz
 selftests=linux-source-6.12/tools/testing/selftests
 files=(ring-buffer/map_test.c user_events/user_events_selftests.h
        kselftest.h kselftest_harness.h)
@@ -17,7 +22,7 @@ unpack()
 {
 	rm -rf "$tree.new"
 	mkdir "$tree.new"
-	tar -C "$tree.new" --strip-components=4 -xf "$tarball" \
+	tar -C "$tree.new" --strip-components=4 -xf "$peer" \
 		"${files[@]/#/$selftests/}"
 	mv "$tree.new" "$tree"
 }
@@ -31,10 +36,13 @@ build()
 }
 
 scratch
-[ -r "$tarball" ] || die "$tarball is not there: apt-get install linux-source-6.12"
+[ -r "$peer" ] || die "$peer is not there: apt-get install linux-source-6.12"
 (
 	hold_lock mainline
-	[ "$tree" -nt "$tarball" ] || step "unpacking mainline's map_test.c" mainline-unpack unpack
+	[ "$tree" -nt "$peer" ] || step "unpacking mainline's map_test.c" mainline-unpack unpack
 )
 step "building mainline's map_test.c" mainline-build build
-WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" ./map_test
+find_base
+build_samples
+cp "$harness/suites/mainline.guest" "$work/with/mainline"
+WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" 'sh ./mainline'
