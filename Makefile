@@ -22,6 +22,9 @@ test: packages-test	## everything that is tested, with a summary
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check
 
+kunit: packages-test	## the KUnit tests of the ring buffer, at native speed
+	@$(harness)/test.sh kunit
+
 test-all: packages-test	## make test, and every patch and flavour built and booted
 	@$(harness)/test.sh all
 
@@ -62,5 +65,5 @@ packages-bench:
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
-.PHONY: help demo test check test-all guest shell kernel-image bench bench-keep series \
+.PHONY: help demo test check kunit test-all guest shell kernel-image bench bench-keep series \
 	import ftrace-baseline packages packages-test packages-bench clean

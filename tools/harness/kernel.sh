@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # kernel.sh: build the kernel that FLAVOUR=, SERIES= and LINUX= name, print the
-# folder that holds it: bzImage, config, lib/modules/.
+# folder that holds it: bzImage, config, lib/modules/, or linux, config for uml.
 #
 # A finished kernel is kept under a hash of everything that went into it, so
 # an old one never answers for a new source, and a known one costs nothing.
@@ -18,12 +18,13 @@ tree=${flavour#default}
 [ "${SERIES:-all}" != none ] || label+=-stock
 [ "$linux" = 6.1 ] || label=$flavour-$linux
 arch=x86_64
+[ "$flavour" != uml ] || arch=um
 ! grep -qx CONFIG_64BIT=n "$harness/config/$flavour.config" 2>/dev/null || arch=i386
 
 flavour_fragments()
 {
 	case $flavour in
-	default|bench)	;;
+	default|bench|uml)	;;
 	bench-*)	printf '%s\n' "$harness/config/bench.config" ;;
 	*)		printf '%s\n' "$harness/config/default.config" ;;
 	esac
@@ -83,7 +84,9 @@ compile()
 	# Left behind only by a run that was killed: an object may be half
 	# written then, and ccache brings the whole ones back quickly.
 	: >"$build/.unfinished"
-	kmake bzImage modules || { rm "$build/.unfinished"; return 1; }
+	local targets=(bzImage modules)
+	[ "$arch" != um ] || targets=(linux)
+	kmake "${targets[@]}" || { rm "$build/.unfinished"; return 1; }
 	rm "$build/.unfinished"
 }
 
@@ -103,11 +106,15 @@ install_image()
 {
 	rm -rf "$image.new"
 	mkdir "$image.new"
-	cp "$build/arch/x86/boot/bzImage" "$image.new/"
 	cp "$build/.config" "$image.new/config"
-	kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
-	install_flavour_modules
-	rm -f "$image.new"/lib/modules/*/build "$image.new"/lib/modules/*/source
+	if [ "$arch" = um ]; then
+		cp "$build/linux" "$image.new/"
+	else
+		cp "$build/arch/x86/boot/bzImage" "$image.new/"
+		kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
+		install_flavour_modules
+		rm -f "$image.new"/lib/modules/*/build "$image.new"/lib/modules/*/source
+	fi
 	mv "$image.new" "$image"
 }
 

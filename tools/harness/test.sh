@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test.sh [test|check|ci|all]: run suites, print their results in TAP as they
+# test.sh [test|check|kunit|ci|all]: run suites, print their results in TAP as they
 # come, then a summary and "N passed, N failed". A skipped test has failed, and
 # so has one that was planned and never reported.
 
@@ -49,6 +49,7 @@ background()
 	renice -n 10 $BASHPID >/dev/null
 	FLAVOUR=debug "$harness/kernel.sh" >/dev/null || :
 	suite check
+	suite kunit
 	[ "$what" != ci ] || suite patches patches compile
 }
 
@@ -83,7 +84,8 @@ halved=(two)
 : >"$work/tally"
 case $what in
 check)		suite check ;;
+kunit)		suite kunit ;;
 test|ci|all)	all_tests ;;
-*)		die "test.sh $what: not one of test, check, ci, all" ;;
+*)		die "test.sh $what: not one of test, check, kunit, ci, all" ;;
 esac
 summary

@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the ring buffer: what the tests share, and those of buffers as
+ * a whole: to allocate, resize, reset, swap, switch off and map them.
+ *
+ * Every test is done with buffers that overwrite and that do not, with small and
+ * large sub-buffers, mapped and not.
+ */
+#include <linux/cpumask.h>
+#include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/trace_mmap.h>
+
+#include "ring_buffer_kunit.h"
+
+u64 rbt_now;
+
+static u64 rbt_clock(void)
+{
+	return rbt_now;
+}
+
+const struct rbt_kind rbt_kinds[] = {
+	{ "overwrite",			RB_FL_OVERWRITE,	0, false },
+	{ "overwrite, mapped",		RB_FL_OVERWRITE,	0, true },
+	{ "overwrite, 64k",		RB_FL_OVERWRITE,	64, false },
+	{ "overwrite, 64k, mapped",	RB_FL_OVERWRITE,	64, true },
+	{ "drop",			0,			0, false },
+	{ "drop, mapped",		0,			0, true },
+	{ "drop, 64k",			0,			64, false },
+	{ "drop, 64k, mapped",		0,			64, true },
+};
+
+const void *rbt_gen_kind(const void *prev, char *desc)
+{
+	const struct rbt_kind *kind = prev ? (const struct rbt_kind *)prev + 1 : rbt_kinds;
+
+	if (kind == rbt_kinds + ARRAY_SIZE(rbt_kinds))
+		return NULL;
+	strscpy(desc, kind->name, KUNIT_PARAM_DESC_SIZE);
+	return kind;
+}
+
+static int rbt_order(const struct rbt_kind *kind)
+{
+	return get_order(max_t(unsigned long, kind->kb * 1024UL, PAGE_SIZE));
+}
+
+struct trace_buffer *rbt_alloc(struct kunit *test, const struct rbt_kind *kind,
+			       unsigned int subbufs)
+{
+	struct trace_buffer *buffer;
+	unsigned long data;
+
+	buffer = ring_buffer_alloc(2 * PAGE_SIZE, kind->flags);
+	KUNIT_ASSERT_NOT_NULL(test, buffer);
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_subbuf_order_set(buffer, rbt_order(kind)));
+	data = ring_buffer_subbuf_size_get(buffer) - RBT_HEADER;
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(buffer, subbufs * data,
+						    RING_BUFFER_ALL_CPUS));
+	ring_buffer_set_clock(buffer, rbt_clock);
+	return buffer;
+}
+
+void rbt_map(struct kunit *test, struct rbt *rbt)
+{
+	if (rbt->kind->mapped)
+		KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+}
+
+void rbt_unmap(struct rbt *rbt)
+{
+	if (rbt->kind->mapped)
+		ring_buffer_unmap(rbt->buffer, rbt->cpu);
+}
+
+int rbt_init(struct kunit *test)
+{
+	struct rbt *rbt = kunit_kzalloc(test, sizeof(*rbt), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rbt);
+	test->priv = rbt;
+	/* Events go to the buffer of the CPU that writes them. */
+	cpumask_copy(&rbt->was_allowed, current->cpus_ptr);
+	rbt->cpu = raw_smp_processor_id();
+	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(rbt->cpu)));
+
+	rbt_now = 1000;
+	rbt->kind = test->param_value;
+	rbt->buffer = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
+	rbt->subbuf = ring_buffer_subbuf_size_get(rbt->buffer);
+	rbt_map(test, rbt);
+	return 0;
+}
+
+void rbt_exit(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	if (!rbt)
+		return;
+	if (rbt->buffer) {
+		while (ring_buffer_mapped(rbt->buffer, rbt->cpu))
+			ring_buffer_unmap(rbt->buffer, rbt->cpu);
+		ring_buffer_free(rbt->buffer);
+	}
+	set_cpus_allowed_ptr(current, &rbt->was_allowed);
+}
+
+/* One event of @size bytes that says its number, if there is room for that. */
+int rbt_write(struct rbt *rbt, unsigned int size)
+{
+	struct ring_buffer_event *event;
+	u32 *data;
+
+	event = ring_buffer_lock_reserve(rbt->buffer, size);
+	if (!event)
+		return -EBUSY;
+	data = ring_buffer_event_data(event);
+	*data = rbt->next++;
+	return ring_buffer_unlock_commit(rbt->buffer, event);
+}
+
+/* Returns how many there was room for. */
+unsigned int rbt_write_many(struct rbt *rbt, unsigned int nr, unsigned int size)
+{
+	unsigned int written = 0;
+
+	while (nr--)
+		written += !rbt_write(rbt, size);
+	return written;
+}
+
+/* Events of @size bytes that a sub-buffer holds, if the clock stands still. */
+unsigned int rbt_per_subbuf(const struct rbt *rbt, unsigned int size)
+{
+	unsigned int record = ALIGN(size, 4) + (size > 112 ? 8 : 4);
+
+	if (IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
+		record = ALIGN(ALIGN(size, 4) + 8, 8);
+	return (rbt->subbuf - RBT_HEADER) / record;
+}
+
+u32 rbt_number(struct ring_buffer_event *event)
+{
+	return *(u32 *)ring_buffer_event_data(event);
+}
+
+void rbt_expect_empty(struct kunit *test, struct rbt *rbt)
+{
+	u64 ts;
+
+	/* First: padding that nobody has looked at is not nothing yet. */
+	KUNIT_EXPECT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, &ts, NULL));
+	KUNIT_EXPECT_TRUE(test, ring_buffer_empty(rbt->buffer));
+	KUNIT_EXPECT_TRUE(test, ring_buffer_empty_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_entries(rbt->buffer));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_NULL(test, ring_buffer_consume(rbt->buffer, rbt->cpu, &ts, NULL));
+}
+
+/* The events @from up to @to, that one not counted, are the next ones. */
+void rbt_expect_consume(struct kunit *test, struct rbt *rbt, u32 from, u32 to)
+{
+	struct ring_buffer_event *event;
+
+	for (; from != to; from++) {
+		event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+		KUNIT_ASSERT_NOT_NULL(test, event);
+		KUNIT_ASSERT_EQ(test, from, rbt_number(event));
+	}
+}
+
+/* Written, and where it went: the sum is exact, whatever was done. */
+static void rbt_expect_sum(struct kunit *test, struct rbt *rbt, unsigned long written)
+{
+	struct trace_buffer *buffer = rbt->buffer;
+
+	KUNIT_EXPECT_EQ(test, written,
+			ring_buffer_entries_cpu(buffer, rbt->cpu) +
+			ring_buffer_overrun_cpu(buffer, rbt->cpu) +
+			ring_buffer_dropped_events_cpu(buffer, rbt->cpu) +
+			ring_buffer_read_events_cpu(buffer, rbt->cpu));
+}
+
+/* Allocation. */
+
+static void rbt_expect_new(struct kunit *test, struct rbt *rbt)
+{
+	struct trace_buffer *buffer = rbt->buffer;
+
+	rbt_expect_empty(test, rbt);
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_overruns(buffer));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_overrun_cpu(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_commit_overrun_cpu(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_dropped_events_cpu(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_read_events_cpu(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(buffer, rbt->cpu));
+	KUNIT_EXPECT_TRUE(test, ring_buffer_record_is_on(buffer));
+}
+
+static void alloc_gives_an_empty_buffer(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	rbt_expect_new(test, rbt);
+	KUNIT_EXPECT_EQ(test, 0ULL, ring_buffer_oldest_event_ts(rbt->buffer, rbt->cpu));
+}
+
+static void size_is_what_was_asked_for(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int data = rbt->subbuf - RBT_HEADER;
+
+	KUNIT_EXPECT_EQ(test, (unsigned long)RBT_SUBBUFS * data,
+			ring_buffer_size(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS,
+			ring_buffer_nr_pages(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, (size_t)0,
+			ring_buffer_nr_dirty_pages(rbt->buffer, rbt->cpu));
+}
+
+static void a_cpu_there_is_not_has_nothing(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	int none = nr_cpu_ids;	/* masks are whole longs: the bit is there, and 0 */
+
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_size(rbt->buffer, none));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_entries_cpu(rbt->buffer, none));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_overrun_cpu(rbt->buffer, none));
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(rbt->buffer, none));
+	KUNIT_EXPECT_TRUE(test, ring_buffer_empty_cpu(rbt->buffer, none));
+	KUNIT_EXPECT_NULL(test, ring_buffer_peek(rbt->buffer, none, NULL, NULL));
+	KUNIT_EXPECT_NULL(test, ring_buffer_consume(rbt->buffer, none, NULL, NULL));
+	KUNIT_EXPECT_NULL(test, ring_buffer_read_start(rbt->buffer, none, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map(rbt->buffer, none));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_get_reader(rbt->buffer, none));
+}
+
+/* Resizing. */
+
+static unsigned long rbt_bytes(const struct rbt *rbt, unsigned int subbufs)
+{
+	return (unsigned long)subbufs * (rbt->subbuf - RBT_HEADER);
+}
+
+static void resize_is_refused_while_mapped(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned long bytes = rbt_bytes(rbt, 2 * RBT_SUBBUFS);
+	int want = rbt->kind->mapped ? -EBUSY : 0;
+
+	KUNIT_EXPECT_EQ(test, want, min(0, ring_buffer_resize(rbt->buffer, bytes, rbt->cpu)));
+	KUNIT_EXPECT_EQ(test, want, min(0, ring_buffer_resize(rbt->buffer, bytes,
+							      RING_BUFFER_ALL_CPUS)));
+	/* The size it has is no change. */
+	bytes = ring_buffer_size(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, bytes, rbt->cpu));
+}
+
+static void resize_works_after_the_last_unmap(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	rbt_unmap(rbt);
+	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 5), rbt->cpu));
+	KUNIT_EXPECT_EQ(test, rbt_bytes(rbt, 5), ring_buffer_size(rbt->buffer, rbt->cpu));
+	rbt_map(test, rbt);
+	KUNIT_EXPECT_EQ(test, 100U, rbt_write_many(rbt, 100, 4));
+	rbt_expect_consume(test, rbt, 0, 100);
+}
+
+static void growing_keeps_the_events(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 3 * rbt_per_subbuf(rbt, 100);
+
+	KUNIT_ASSERT_EQ(test, nr, rbt_write_many(rbt, nr, 100));
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 3 * RBT_SUBBUFS),
+						    rbt->cpu));
+	rbt_map(test, rbt);
+	rbt_write_many(rbt, nr, 100);
+	rbt_expect_consume(test, rbt, 0, 2 * nr);
+	rbt_expect_empty(test, rbt);
+}
+
+/* What is removed are the oldest: they count as overwritten. */
+static void shrinking_a_full_buffer_keeps_the_newest(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = RBT_SUBBUFS * rbt_per_subbuf(rbt, 100), left;
+
+	nr = rbt_write_many(rbt, nr, 100);
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 3), rbt->cpu));
+	rbt_map(test, rbt);
+	left = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_LT(test, 0U, left);
+	KUNIT_EXPECT_LT(test, left, nr);
+	rbt_expect_sum(test, rbt, rbt->next);
+	rbt_expect_consume(test, rbt, nr - left, nr);
+	rbt_expect_empty(test, rbt);
+	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 4));
+	rbt_expect_consume(test, rbt, rbt->next - 10, rbt->next);
+}
+
+static void subbuf_order_is_refused_while_mapped(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	int order = ring_buffer_subbuf_order_get(rbt->buffer);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_subbuf_order_set(rbt->buffer, -1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_subbuf_order_set(rbt->buffer, 31));
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_subbuf_order_set(rbt->buffer, order));
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped ? -EBUSY : 0,
+			ring_buffer_subbuf_order_set(rbt->buffer, order + 1));
+	KUNIT_EXPECT_EQ(test, order + !rbt->kind->mapped,
+			ring_buffer_subbuf_order_get(rbt->buffer));
+}
+
+static void subbuf_order_discards_the_events(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	int order = ring_buffer_subbuf_order_get(rbt->buffer);
+
+	rbt_write_many(rbt, 100, 8);
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_subbuf_order_set(rbt->buffer, order + 1));
+	rbt_map(test, rbt);
+	rbt_expect_empty(test, rbt);
+	KUNIT_EXPECT_EQ(test, (int)PAGE_SIZE << (order + 1),
+			ring_buffer_subbuf_size_get(rbt->buffer));
+	KUNIT_EXPECT_EQ(test, 100U, rbt_write_many(rbt, 100, 8));
+	rbt_expect_consume(test, rbt, 100, 200);
+}
+
+/* Resetting. */
+
+static void rbt_expect_reset(struct kunit *test, struct rbt *rbt)
+{
+	rbt_expect_new(test, rbt);
+	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 8));
+	rbt_expect_consume(test, rbt, rbt->next - 10, rbt->next);
+}
+
+static void reset_empties_every_cpu(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100), 100);
+	ring_buffer_reset(rbt->buffer);
+	rbt_expect_reset(test, rbt);
+}
+
+static void reset_online_cpus_empties_them(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100), 100);
+	ring_buffer_reset_online_cpus(rbt->buffer);
+	rbt_expect_reset(test, rbt);
+}
+
+static void reset_cpu_empties_that_cpu(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	int cpu, other = -1;
+
+	rbt_write_many(rbt, 100, 8);
+	for_each_online_cpu(cpu) {
+		if (cpu != rbt->cpu)
+			other = cpu;
+	}
+	if (other >= 0) {
+		ring_buffer_reset_cpu(rbt->buffer, other);
+		KUNIT_EXPECT_EQ(test, 100UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	}
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	rbt_expect_reset(test, rbt);
+}
+
+/* Swapping. */
+
+static void swap_cpu_exchanges_the_buffers(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct rbt other = *rbt;
+	int want = rbt->kind->mapped ? -EBUSY : 0;
+
+	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP))
+		want = -ENODEV;
+	other.buffer = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
+	other.next = 1000;
+	rbt_write_many(rbt, 10, 8);
+	rbt_write_many(&other, 20, 8);
+
+	KUNIT_EXPECT_EQ(test, want, ring_buffer_swap_cpu(rbt->buffer, other.buffer, rbt->cpu));
+	if (want) {
+		rbt_expect_consume(test, rbt, 0, 10);
+		rbt_expect_consume(test, &other, 1000, 1020);
+	} else {
+		rbt_expect_consume(test, rbt, 1000, 1020);
+		rbt_expect_consume(test, &other, 0, 10);
+	}
+	ring_buffer_free(other.buffer);
+}
+
+static void swap_cpu_refuses_what_does_not_fit(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct trace_buffer *other = rbt_alloc(test, rbt->kind, RBT_SUBBUFS + 1);
+	bool swaps = IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP);
+
+	rbt_unmap(rbt);
+	KUNIT_EXPECT_EQ(test, swaps ? -EINVAL : -ENODEV,
+			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
+	ring_buffer_record_disable(other);
+	KUNIT_EXPECT_EQ(test, swaps ? -EAGAIN : -ENODEV,
+			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
+	ring_buffer_record_enable(other);
+	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, swaps ? -EAGAIN : -ENODEV,
+			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
+	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
+	rbt_map(test, rbt);
+	ring_buffer_free(other);
+}
+
+static void swap_cpu_refuses_a_writer_under_way(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct trace_buffer *other = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
+	struct ring_buffer_event *event;
+
+	rbt_unmap(rbt);
+	event = ring_buffer_lock_reserve(rbt->buffer, 8);
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP) ? -EBUSY : -ENODEV,
+			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
+	if (event)
+		ring_buffer_unlock_commit(rbt->buffer, event);
+	rbt_map(test, rbt);
+	ring_buffer_free(other);
+}
+
+/* Switching. */
+
+static void record_disable_nests(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	ring_buffer_record_disable(rbt->buffer);
+	ring_buffer_record_disable(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_record_is_on(rbt->buffer));
+	ring_buffer_record_enable(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_record_enable(rbt->buffer);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_record_is_on(rbt->buffer));
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+}
+
+static void record_disable_cpu_nests(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
+	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	/* The buffer as a whole is on. */
+	KUNIT_EXPECT_TRUE(test, ring_buffer_record_is_on(rbt->buffer));
+	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+}
+
+/* A switch, not a count: and apart from the count. */
+static void record_off_is_one_switch(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	ring_buffer_record_off(rbt->buffer);
+	ring_buffer_record_off(rbt->buffer);
+	KUNIT_EXPECT_FALSE(test, ring_buffer_record_is_set_on(rbt->buffer));
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_record_disable(rbt->buffer);
+	ring_buffer_record_on(rbt->buffer);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_record_is_set_on(rbt->buffer));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_record_is_on(rbt->buffer));
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_record_enable(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+}
+
+/* That of the top level: who turns it off may be overruled. */
+static void tracing_on_is_one_switch(struct kunit *test)
+{
+	bool was_on = tracing_is_on();
+
+	tracing_off();
+	tracing_off();
+	KUNIT_EXPECT_FALSE(test, tracing_is_on());
+	tracing_on();
+	KUNIT_EXPECT_TRUE(test, tracing_is_on());
+	tracing_on();
+	tracing_off();
+	KUNIT_EXPECT_FALSE(test, tracing_is_on());
+	if (was_on)
+		tracing_on();
+}
+
+/* Mapping. */
+
+static struct trace_buffer_meta *rbt_meta(const struct rbt *rbt)
+{
+	return page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
+}
+
+static void map_counts(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	int more;
+
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+	for (more = 0; more < 3; more++)
+		KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	ring_buffer_map_dup(rbt->buffer, rbt->cpu);
+	for (more = 0; more < 4; more++) {
+		KUNIT_EXPECT_TRUE(test, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+		ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	}
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+}
+
+static void map_shows_meta_page_and_subbufs(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	const struct trace_buffer_meta *meta;
+	unsigned long pages, i;
+	unsigned int order;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	pages = ring_buffer_map_size(rbt->buffer, rbt->cpu, &order);
+	meta = rbt_meta(rbt);
+	KUNIT_EXPECT_EQ(test, rbt->subbuf, meta->subbuf_size);
+	KUNIT_EXPECT_EQ(test, rbt->subbuf, meta->meta_page_size);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(*meta), meta->meta_struct_len);
+	KUNIT_EXPECT_EQ(test, RBT_SUBBUFS + 1U, meta->nr_subbufs);
+	KUNIT_EXPECT_EQ(test, (unsigned long)(RBT_SUBBUFS + 2) << order, pages);
+	for (i = 0; i < pages; i++)
+		KUNIT_EXPECT_NOT_NULL(test, ring_buffer_map_page(rbt->buffer, rbt->cpu, i));
+	KUNIT_EXPECT_NULL(test, ring_buffer_map_page(rbt->buffer, rbt->cpu, pages));
+	KUNIT_EXPECT_NULL(test, ring_buffer_map_page(rbt->buffer, rbt->cpu, ULONG_MAX));
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+}
+
+static void get_reader_needs_a_mapping(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped ? 0 : -ENODEV,
+			ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+}
+
+/* Over any run: seen + lost = written, and the meta page says the same. */
+static void get_reader_accounts_for_every_event(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 3 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100) / 2;
+	const struct trace_buffer_meta *meta;
+	unsigned int written, calls = 0;
+	u64 lost = 0;
+	u32 id;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	meta = rbt_meta(rbt);
+	id = meta->reader.id;
+	written = rbt_write_many(rbt, nr, 100);
+	do {
+		KUNIT_ASSERT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+		if (meta->reader.id != id)
+			lost += meta->reader.lost_events;
+		id = meta->reader.id;
+		KUNIT_ASSERT_LT(test, id, meta->nr_subbufs);
+		KUNIT_ASSERT_LE(test, meta->reader.read, rbt->subbuf - (u32)RBT_HEADER);
+	} while (!ring_buffer_empty_cpu(rbt->buffer, rbt->cpu) && calls++ < nr);
+
+	KUNIT_EXPECT_EQ(test, (u64)written, meta->entries);
+	KUNIT_EXPECT_EQ(test, lost, meta->overrun);
+	KUNIT_EXPECT_EQ(test, meta->entries, meta->overrun + meta->read);
+	KUNIT_EXPECT_EQ(test, nr, written +
+			(u32)ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_empty(test, rbt);
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+}
+
+static struct kunit_case rbt_cases[] = {
+	KUNIT_CASE_PARAM(alloc_gives_an_empty_buffer, rbt_gen_kind),
+	KUNIT_CASE_PARAM(size_is_what_was_asked_for, rbt_gen_kind),
+	KUNIT_CASE_PARAM(a_cpu_there_is_not_has_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(resize_is_refused_while_mapped, rbt_gen_kind),
+	KUNIT_CASE_PARAM(resize_works_after_the_last_unmap, rbt_gen_kind),
+	KUNIT_CASE_PARAM(growing_keeps_the_events, rbt_gen_kind),
+	KUNIT_CASE_PARAM(shrinking_a_full_buffer_keeps_the_newest, rbt_gen_kind),
+	KUNIT_CASE_PARAM(subbuf_order_is_refused_while_mapped, rbt_gen_kind),
+	KUNIT_CASE_PARAM(subbuf_order_discards_the_events, rbt_gen_kind),
+	KUNIT_CASE_PARAM(reset_empties_every_cpu, rbt_gen_kind),
+	KUNIT_CASE_PARAM(reset_online_cpus_empties_them, rbt_gen_kind),
+	KUNIT_CASE_PARAM(reset_cpu_empties_that_cpu, rbt_gen_kind),
+	KUNIT_CASE_PARAM(swap_cpu_exchanges_the_buffers, rbt_gen_kind),
+	KUNIT_CASE_PARAM(swap_cpu_refuses_what_does_not_fit, rbt_gen_kind),
+	KUNIT_CASE_PARAM(swap_cpu_refuses_a_writer_under_way, rbt_gen_kind),
+	KUNIT_CASE_PARAM(record_disable_nests, rbt_gen_kind),
+	KUNIT_CASE_PARAM(record_disable_cpu_nests, rbt_gen_kind),
+	KUNIT_CASE_PARAM(record_off_is_one_switch, rbt_gen_kind),
+	KUNIT_CASE_PARAM(tracing_on_is_one_switch, rbt_gen_kind),
+	KUNIT_CASE_PARAM(map_counts, rbt_gen_kind),
+	KUNIT_CASE_PARAM(map_shows_meta_page_and_subbufs, rbt_gen_kind),
+	KUNIT_CASE_PARAM(get_reader_needs_a_mapping, rbt_gen_kind),
+	KUNIT_CASE_PARAM(get_reader_accounts_for_every_event, rbt_gen_kind),
+	{ }
+};
+
+static struct kunit_suite rbt_suite = {
+	.name = "ring_buffer",
+	.init = rbt_init,
+	.exit = rbt_exit,
+	.test_cases = rbt_cases,
+};
+
+kunit_test_suite(rbt_suite);

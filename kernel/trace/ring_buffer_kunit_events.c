@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the ring buffer: events, written, discarded, timed, and read in
+ * every way the kernel has.
+ */
+#include <linux/kernel.h>
+
+#include "ring_buffer_kunit.h"
+
+/* Writing. */
+
+static void events_are_consumed_in_order(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 1000U, rbt_write_many(rbt, 1000, 8));
+	KUNIT_EXPECT_EQ(test, 1000UL, ring_buffer_entries(rbt->buffer));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_empty(rbt->buffer));
+	KUNIT_EXPECT_EQ(test, 1000ULL, ring_buffer_oldest_event_ts(rbt->buffer, rbt->cpu));
+	rbt_expect_consume(test, rbt, 0, 400);
+	KUNIT_EXPECT_EQ(test, 600UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 400UL, ring_buffer_read_events_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_consume(test, rbt, 400, 1000);
+	rbt_expect_empty(test, rbt);
+}
+
+static void write_copies_the_data(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+	char text[] = "some forty bytes that are found again...";
+
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_write(rbt->buffer, sizeof(text), text));
+	event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_LE(test, (unsigned int)sizeof(text), ring_buffer_event_length(event));
+	KUNIT_EXPECT_STREQ(test, text, (char *)ring_buffer_event_data(event));
+}
+
+static void rbt_expect_length(struct kunit *test, struct rbt *rbt,
+			      unsigned int size, unsigned int length)
+{
+	struct ring_buffer_event *event;
+
+	KUNIT_ASSERT_EQ(test, 0, rbt_write(rbt, size));
+	event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, length, ring_buffer_event_length(event));
+	KUNIT_EXPECT_EQ(test, rbt->next - 1, rbt_number(event));
+}
+
+/* Where 8 bytes are aligned to 8, there is the long form only. */
+static void lengths_are_rounded_up_to_words(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int size, length;
+
+	for (size = 0; size < 130; size++) {
+		length = ALIGN(max(size, 1U), 4);
+		if (IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
+			length = ALIGN(length + 8, 8) - 8;
+		rbt_expect_length(test, rbt, size, length);
+	}
+}
+
+static void short_and_long_form_meet_at_112_bytes(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+
+	rbt_write(rbt, 112);
+	rbt_write(rbt, 113);
+	event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	if (!IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
+		KUNIT_EXPECT_EQ(test, 28, (int)event->type_len);
+	event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, 0, (int)event->type_len);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)&event->array[1], ring_buffer_event_data(event));
+}
+
+static void largest_event_fits_and_one_more_byte_does_not(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned long max = ring_buffer_max_event_size(rbt->buffer);
+	struct ring_buffer_event *event;
+
+	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, max + 1));
+	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, ULONG_MAX));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_write(rbt->buffer, max + 1, rbt));
+	KUNIT_EXPECT_EQ(test, 5U, rbt_write_many(rbt, 5, max));
+	for (; (event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL)); )
+		KUNIT_EXPECT_LE(test, max, (unsigned long)ring_buffer_event_length(event));
+	KUNIT_EXPECT_EQ(test, 5UL, ring_buffer_read_events_cpu(rbt->buffer, rbt->cpu));
+}
+
+/* The rest of a sub-buffer is padding, and nobody sees it. */
+static void padding_at_the_end_is_passed_over(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int size, nr;
+
+	for (size = 4; size < 1000; size += 36) {
+		nr = 2 * rbt_per_subbuf(rbt, size);
+		KUNIT_ASSERT_EQ(test, nr, rbt_write_many(rbt, nr, size));
+		rbt_expect_consume(test, rbt, rbt->next - nr, rbt->next);
+	}
+	rbt_expect_empty(test, rbt);
+}
+
+static void bytes_are_those_not_yet_consumed(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned long bytes, before = 0;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		rbt_write(rbt, 40);
+		bytes = ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu);
+		KUNIT_EXPECT_LE(test, before + 44, bytes);
+		before = bytes;
+	}
+	for (i = 0; i < 10; i++) {
+		ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+		bytes = ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu);
+		KUNIT_EXPECT_LT(test, bytes, before);
+		before = bytes;
+	}
+	KUNIT_EXPECT_EQ(test, 0UL, before);
+}
+
+/* Discarding. */
+
+static void discarded_event_never_was(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+
+	rbt_write(rbt, 8);
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	ring_buffer_discard_commit(rbt->buffer, event);
+	rbt_write(rbt, 8);
+	KUNIT_EXPECT_EQ(test, 2UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_consume(test, rbt, 0, 2);
+	rbt_expect_empty(test, rbt);
+}
+
+/* Another was written behind it: it cannot be taken back, but is not seen. */
+static void discarded_event_with_a_successor_is_not_seen(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_nest_end(rbt->buffer);
+	ring_buffer_discard_commit(rbt->buffer, event);
+	KUNIT_EXPECT_EQ(test, 1UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_consume(test, rbt, 0, 1);
+	rbt_expect_empty(test, rbt);
+}
+
+static void nested_events_wait_for_the_outermost_commit(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *outer;
+
+	outer = ring_buffer_lock_reserve(rbt->buffer, 8);
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	*(u32 *)ring_buffer_event_data(outer) = rbt->next++;
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 3U, rbt_write_many(rbt, 3, 8));
+	ring_buffer_nest_end(rbt->buffer);
+	KUNIT_EXPECT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, NULL, NULL));
+	ring_buffer_unlock_commit(rbt->buffer, outer);
+	rbt_expect_consume(test, rbt, 0, 4);
+}
+
+/* One level more than a context has is allowed: it may be about to change. */
+static void nesting_has_a_limit(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *first, *second;
+
+	first = ring_buffer_lock_reserve(rbt->buffer, 8);
+	second = ring_buffer_lock_reserve(rbt->buffer, 8);
+	KUNIT_EXPECT_NOT_NULL(test, first);
+	KUNIT_EXPECT_NOT_NULL(test, second);
+	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, 8));
+	if (second)
+		ring_buffer_unlock_commit(rbt->buffer, second);
+	if (first)
+		ring_buffer_unlock_commit(rbt->buffer, first);
+	KUNIT_EXPECT_EQ(test, 2UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+}
+
+/* Time. */
+
+static void rbt_expect_stamp(struct kunit *test, struct rbt *rbt, u64 want)
+{
+	u64 ts = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, ring_buffer_consume(rbt->buffer, rbt->cpu, &ts, NULL));
+	KUNIT_EXPECT_EQ(test, want, ts);
+}
+
+static const u64 deltas[] = {
+	0, 1, 2, 1 << 20, (1 << 27) - 1, 1 << 27, (1 << 27) + 1, 1ULL << 40,
+	0, 5, 1ULL << 58,
+};
+
+static void rbt_expect_stamps(struct kunit *test, struct rbt *rbt)
+{
+	u64 now = rbt_now;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(deltas); i++) {
+		rbt_now += deltas[i];
+		KUNIT_ASSERT_EQ(test, 0, rbt_write(rbt, 8));
+	}
+	for (i = 0; i < ARRAY_SIZE(deltas); i++) {
+		now += deltas[i];
+		rbt_expect_stamp(test, rbt, now);
+	}
+}
+
+static void stamps_are_the_clocks_within_and_beyond_27_bits(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	KUNIT_EXPECT_FALSE(test, ring_buffer_time_stamp_abs(rbt->buffer));
+	rbt_expect_stamps(test, rbt);
+}
+
+static void absolute_stamps_are_the_clocks(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	ring_buffer_set_time_stamp_abs(rbt->buffer, true);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_time_stamp_abs(rbt->buffer));
+	rbt_expect_stamps(test, rbt);
+	ring_buffer_set_time_stamp_abs(rbt->buffer, false);
+	rbt_now = 1ULL << 59 | 77;
+	rbt_expect_stamps(test, rbt);
+}
+
+static void oldest_stamp_is_that_of_the_oldest_subbuf(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = rbt_per_subbuf(rbt, 4) - 4;
+	u64 first = rbt_now;
+
+	rbt_write_many(rbt, nr, 4);
+	rbt_now += 100;
+	KUNIT_EXPECT_EQ(test, first, ring_buffer_oldest_event_ts(rbt->buffer, rbt->cpu));
+	rbt_write_many(rbt, nr, 4);
+	KUNIT_EXPECT_EQ(test, first, ring_buffer_oldest_event_ts(rbt->buffer, rbt->cpu));
+	rbt_expect_consume(test, rbt, 0, nr + 5);
+	KUNIT_EXPECT_EQ(test, first + 100,
+			ring_buffer_oldest_event_ts(rbt->buffer, rbt->cpu));
+}
+
+static void stamp_of_a_reserved_event_is_known(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+
+	rbt_write(rbt, 8);
+	rbt_now += 1ULL << 30;
+	event = ring_buffer_lock_reserve(rbt->buffer, 8);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, rbt_now, ring_buffer_event_time_stamp(rbt->buffer, event));
+	ring_buffer_unlock_commit(rbt->buffer, event);
+}
+
+static void clock_is_the_one_that_was_set(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	u64 ts = 12345;
+
+	rbt_now = 77777;
+	KUNIT_EXPECT_EQ(test, 77777ULL, ring_buffer_time_stamp(rbt->buffer));
+	ring_buffer_normalize_time_stamp(rbt->buffer, rbt->cpu, &ts);
+	KUNIT_EXPECT_EQ(test, 12345ULL, ts);
+}
+
+/* Loss. */
+
+static void full_buffer_keeps_the_newest_or_the_oldest(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 5 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60) / 2, written, left;
+	bool overwrite = rbt->kind->flags & RB_FL_OVERWRITE;
+
+	written = rbt_write_many(rbt, nr, 60);
+	left = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu);
+	if (overwrite) {
+		KUNIT_EXPECT_EQ(test, nr, written);
+		KUNIT_EXPECT_EQ(test, (unsigned long)nr - left,
+				ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
+		KUNIT_EXPECT_EQ(test, (unsigned long)nr - left,
+				ring_buffer_overruns(rbt->buffer));
+		rbt_expect_consume(test, rbt, nr - left, nr);
+	} else {
+		KUNIT_EXPECT_EQ(test, written, left);
+		KUNIT_EXPECT_EQ(test, (unsigned long)nr - left,
+				ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu));
+		rbt_expect_consume(test, rbt, 0, written);
+	}
+	rbt_expect_empty(test, rbt);
+}
+
+static void overwrite_can_be_switched(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60), written;
+
+	ring_buffer_change_overwrite(rbt->buffer, 0);
+	written = rbt_write_many(rbt, nr, 60);
+	KUNIT_EXPECT_LT(test, written, nr);
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	KUNIT_EXPECT_EQ(test, nr, rbt_write_many(rbt, nr, 60));
+	KUNIT_EXPECT_LT(test, 0UL, ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
+	ring_buffer_change_overwrite(rbt->buffer, !!(rbt->kind->flags & RB_FL_OVERWRITE));
+}
+
+static void lost_events_are_told_once_and_exactly(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60);
+	unsigned long lost = 0, sum = 0, seen = 0;
+
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	rbt_write_many(rbt, nr, 60);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, NULL, &lost));
+	while (ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, &lost)) {
+		sum += lost;
+		seen++;
+	}
+	KUNIT_EXPECT_LT(test, 0UL, sum);
+	KUNIT_EXPECT_EQ(test, (unsigned long)nr, seen + sum);
+}
+
+/* Reading without consuming. */
+
+static void peek_does_not_consume(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	u64 ts;
+	int i;
+
+	rbt_write_many(rbt, 10, 8);
+	for (i = 0; i < 3; i++) {
+		struct ring_buffer_event *event;
+
+		event = ring_buffer_peek(rbt->buffer, rbt->cpu, &ts, NULL);
+		KUNIT_ASSERT_NOT_NULL(test, event);
+		KUNIT_EXPECT_EQ(test, 0U, rbt_number(event));
+		KUNIT_EXPECT_EQ(test, rbt_now, ts);
+	}
+	KUNIT_EXPECT_EQ(test, 10UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_consume(test, rbt, 0, 10);
+}
+
+static u32 rbt_iterate(struct kunit *test, struct ring_buffer_iter *iter, u32 from)
+{
+	struct ring_buffer_event *event;
+	u64 ts;
+
+	while ((event = ring_buffer_iter_peek(iter, &ts))) {
+		KUNIT_ASSERT_EQ(test, from, rbt_number(event));
+		from++;
+		ring_buffer_iter_advance(iter);
+	}
+	return from;
+}
+
+static void iterator_sees_all_and_consumes_nothing(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 3 * rbt_per_subbuf(rbt, 60);
+	struct ring_buffer_iter *iter;
+
+	rbt_write_many(rbt, nr, 60);
+	iter = ring_buffer_read_start(rbt->buffer, rbt->cpu, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_empty(iter));
+	KUNIT_EXPECT_EQ(test, nr, rbt_iterate(test, iter, 0));
+	KUNIT_EXPECT_TRUE(test, ring_buffer_iter_empty(iter));
+	ring_buffer_iter_reset(iter);
+	KUNIT_EXPECT_EQ(test, nr, rbt_iterate(test, iter, 0));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
+	ring_buffer_read_finish(iter);
+	rbt_expect_consume(test, rbt, 0, nr);
+}
+
+static void iterator_sees_what_is_written_meanwhile(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_iter *iter;
+	u32 at = 0;
+	int i;
+
+	rbt_write_many(rbt, 10, 60);
+	iter = ring_buffer_read_start(rbt->buffer, rbt->cpu, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	for (i = 0; i < 10; i++) {
+		at = rbt_iterate(test, iter, at);
+		KUNIT_EXPECT_EQ(test, rbt->next, at);
+		rbt_write_many(rbt, 10, 60);
+	}
+	ring_buffer_read_finish(iter);
+}
+
+static void iterator_holds_off_a_resize(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_iter *iter;
+
+	rbt_unmap(rbt);
+	rbt_write_many(rbt, 10, 60);
+	iter = ring_buffer_read_start(rbt->buffer, rbt->cpu, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_resize(rbt->buffer, 20 * rbt->subbuf, rbt->cpu));
+	ring_buffer_read_finish(iter);
+	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, 20 * rbt->subbuf, rbt->cpu));
+	rbt_map(test, rbt);
+}
+
+/* Sub-buffers. */
+
+/* As events/header_page tells it. */
+struct rbt_page {
+	u64	time_stamp;
+	long	commit;
+	u32	data[];
+};
+
+/* Events of 4 bytes that were not written at different times: two words each. */
+static u32 rbt_expect_page(struct kunit *test, const struct rbt_page *page, int read, u32 from)
+{
+	unsigned int end = (page->commit & 0xfffff) / 4, i;
+
+	if (IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
+		return from + end / 4 - read / 16;
+	for (i = read / 4; i < end; i += 2) {
+		if ((page->data[i] & 31) == 29)	/* padding to the end */
+			break;
+		KUNIT_ASSERT_EQ(test, from, page->data[i + 1]);
+		from++;
+	}
+	return from;
+}
+
+static void read_page_takes_every_event_once(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	u32 nr = 5 * rbt_per_subbuf(rbt, 4) / 2, at = 0;
+	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	int ret;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	KUNIT_EXPECT_GT(test, 0, ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf,
+						       rbt->cpu, 0));
+	rbt_write_many(rbt, nr, 4);
+	while (at < nr) {
+		ret = ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf, rbt->cpu, 0);
+		KUNIT_ASSERT_LE(test, 0, ret);
+		at = rbt_expect_page(test, page, ret, at);
+	}
+	KUNIT_EXPECT_EQ(test, nr, at);
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+	rbt_expect_empty(test, rbt);
+}
+
+/* Only what the writer has left is "full". */
+static void read_page_full_leaves_the_written_one(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	u32 nr = 5 * rbt_per_subbuf(rbt, 4) / 2, at = 0;
+	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	int ret;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	rbt_write_many(rbt, nr, 4);
+	while ((ret = ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf, rbt->cpu, 1)) >= 0)
+		at = rbt_expect_page(test, page, ret, at);
+	KUNIT_EXPECT_EQ(test, 2 * rbt_per_subbuf(rbt, 4), at);
+	KUNIT_EXPECT_EQ(test, (unsigned long)nr - at,
+			ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+}
+
+/* A page too small for the rest, or a place inside: the events are copied. */
+static void read_page_copies_what_does_not_fill_it(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	u32 at = 0;
+	int ret;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	rbt_write_many(rbt, rbt_per_subbuf(rbt, 4) + 10, 4);
+	rbt_expect_consume(test, rbt, 0, 5);
+	at = 5;
+	KUNIT_EXPECT_GT(test, 0, ring_buffer_read_page(rbt->buffer, &page, RBT_HEADER,
+						       rbt->cpu, 0));
+	while ((ret = ring_buffer_read_page(rbt->buffer, &page, RBT_HEADER + 160,
+					    rbt->cpu, 0)) >= 0) {
+		KUNIT_EXPECT_EQ(test, 0, ret);
+		KUNIT_EXPECT_LE(test, ((struct rbt_page *)page)->commit, 160L);
+		at = rbt_expect_page(test, page, ret, at);
+	}
+	KUNIT_EXPECT_EQ(test, rbt->next, at);
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+	rbt_expect_empty(test, rbt);
+}
+
+static void read_page_tells_of_loss(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	u32 nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	rbt_write_many(rbt, nr, 60);
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf,
+						       rbt->cpu, 0));
+	KUNIT_EXPECT_NE(test, 0L, ((struct rbt_page *)page)->commit & (1L << 31));
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf,
+						       rbt->cpu, 0));
+	KUNIT_EXPECT_EQ(test, 0L, ((struct rbt_page *)page)->commit & (1L << 31));
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+}
+
+static struct kunit_case rbt_event_cases[] = {
+	KUNIT_CASE_PARAM(events_are_consumed_in_order, rbt_gen_kind),
+	KUNIT_CASE_PARAM(write_copies_the_data, rbt_gen_kind),
+	KUNIT_CASE_PARAM(lengths_are_rounded_up_to_words, rbt_gen_kind),
+	KUNIT_CASE_PARAM(short_and_long_form_meet_at_112_bytes, rbt_gen_kind),
+	KUNIT_CASE_PARAM(largest_event_fits_and_one_more_byte_does_not, rbt_gen_kind),
+	KUNIT_CASE_PARAM(padding_at_the_end_is_passed_over, rbt_gen_kind),
+	KUNIT_CASE_PARAM(bytes_are_those_not_yet_consumed, rbt_gen_kind),
+	KUNIT_CASE_PARAM(discarded_event_never_was, rbt_gen_kind),
+	KUNIT_CASE_PARAM(discarded_event_with_a_successor_is_not_seen, rbt_gen_kind),
+	KUNIT_CASE_PARAM(nested_events_wait_for_the_outermost_commit, rbt_gen_kind),
+	KUNIT_CASE_PARAM(nesting_has_a_limit, rbt_gen_kind),
+	KUNIT_CASE_PARAM(stamps_are_the_clocks_within_and_beyond_27_bits, rbt_gen_kind),
+	KUNIT_CASE_PARAM(absolute_stamps_are_the_clocks, rbt_gen_kind),
+	KUNIT_CASE_PARAM(oldest_stamp_is_that_of_the_oldest_subbuf, rbt_gen_kind),
+	KUNIT_CASE_PARAM(stamp_of_a_reserved_event_is_known, rbt_gen_kind),
+	KUNIT_CASE_PARAM(clock_is_the_one_that_was_set, rbt_gen_kind),
+	KUNIT_CASE_PARAM(full_buffer_keeps_the_newest_or_the_oldest, rbt_gen_kind),
+	KUNIT_CASE_PARAM(overwrite_can_be_switched, rbt_gen_kind),
+	KUNIT_CASE_PARAM(lost_events_are_told_once_and_exactly, rbt_gen_kind),
+	KUNIT_CASE_PARAM(peek_does_not_consume, rbt_gen_kind),
+	KUNIT_CASE_PARAM(iterator_sees_all_and_consumes_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(iterator_sees_what_is_written_meanwhile, rbt_gen_kind),
+	KUNIT_CASE_PARAM(iterator_holds_off_a_resize, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_takes_every_event_once, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_full_leaves_the_written_one, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_copies_what_does_not_fill_it, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_tells_of_loss, rbt_gen_kind),
+	{ }
+};
+
+static struct kunit_suite rbt_event_suite = {
+	.name = "ring_buffer_events",
+	.init = rbt_init,
+	.exit = rbt_exit,
+	.test_cases = rbt_event_cases,
+};
+
+kunit_test_suite(rbt_event_suite);

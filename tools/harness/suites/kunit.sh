@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/kunit.sh [FLAVOUR]: the KUnit tests of the ring buffer, in a guest of
+# that flavour, or, for uml (the default), as a program of this machine.
+
+. "$(dirname "$0")/../lib.sh"
+
+filter='kunit.filter_glob=ring_buffer*'
+
+# What the kernel said, without its time stamps.
+run_uml()
+{
+	local image status=0
+	image=$(FLAVOUR=uml "$harness/kernel.sh")
+	timeout "${LIMIT:-120}" "$image/linux" mem=256M con0=fd:0,fd:1 \
+		"$filter" kunit_shutdown=halt </dev/null >"$work/said" 2>&1 || status=$?
+	"$harness/splats.sh" "$work/said" || status=1
+	return $status
+}
+
+run_guest()
+{
+	APPEND="$filter kunit.enable=1 log_buf_len=4M" FLAVOUR=$1 LIMIT=${LIMIT:-300} \
+		"$harness/guest.sh" dmesg >"$work/said"
+}
+
+# One result for each kind of buffer a test was done with. A test that is
+# planned and does not come, comes as a failure.
+results()
+{
+	sed 's/^\[ *[0-9.]*\] //' "$work/said" | gawk '
+		match($0, /^( *)1\.\.([0-9]+)/, m)	{ if (m[1] == "    ") planned += m[2] }
+		match($0, /^ +# Subtest: (.*)/, m)	{ test = m[1]; next }
+		match($0, /^        (not )?ok [0-9]+ (.*)/, m) {
+			print m[1] "ok - " test ": " m[2]; next
+		}
+		/^    (not )?ok /	{ came++ }
+		/EXPECTATION|ASSERTION/	{ told = 4 }
+		told && told--		{ print "# " $0 }
+		END {
+			if (!came || came != planned)
+				print "not ok - " planned + 0 " tests were planned, " came + 0 " came to an end"
+		}'
+}
+
+scratch
+flavour=${1:-uml}
+status=0
+if [ "$flavour" = uml ]; then run_uml || status=$?; else run_guest "$flavour" || status=$?; fi
+results
+exit $status
