@@ -116,6 +116,8 @@ struct live_observer {
 
 	/* private: */
 	const struct trace_live_index *index;
+	const struct trace_live_subbuf *entry;	/* of @id */
+	const unsigned char *subbuf;		/* @id's */
 	const unsigned char *subbufs;
 	struct subbuf_format format;
 	uint32_t entries_offset;
@@ -210,18 +212,21 @@ static __always_inline uint32_t live__capacity(const struct live_observer *o)
 	return o->format.subbuf_size - o->format.data_offset;
 }
 
-static __always_inline const unsigned char *live__subbuf(const struct live_observer *o)
-{
-	return o->subbufs + (size_t)o->id * o->format.subbuf_size;
-}
-
-/* Was all that was read since live_look() of @generation, at @id? */
+/* Was all that was read since live_look() of @generation, at @entry? */
 static __always_inline bool live__holds(const struct live_observer *o,
-					uint32_t id, uint32_t generation)
+					const struct trace_live_subbuf *entry,
+					uint32_t generation)
 {
 	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__generation(o, id) == generation &&
+	return live__load(&entry->generation) == generation &&
 	       live__load(&o->index->epoch) == o->epoch;
+}
+
+static __always_inline void live__set_id(struct live_observer *o, uint32_t id)
+{
+	o->id = id;
+	o->entry = live__entry(o, id);
+	o->subbuf = o->subbufs + (size_t)id * o->format.subbuf_size;
 }
 
 /*
@@ -233,7 +238,7 @@ static __always_inline void live__stand_at(struct live_observer *o, uint32_t id,
 {
 	o->missed += before - o->count;
 	o->count = before;
-	o->id = id;
+	live__set_id(o, id);
 	o->generation = generation;
 	o->pos = 0;
 }
@@ -302,8 +307,9 @@ static inline bool live__find(const struct live_observer *o, uint32_t newest,
  * Where we were is overwritten: go to the oldest sub-buffer that can be
  * reached, or, if that led to nothing the last time, to a newer one.
  */
-static inline int live__jump(struct live_observer *o)
+static inline void live__jump(struct live_observer *o)
 {
+	const struct trace_live_subbuf *entry;
 	uint32_t newest, run, generation, id;
 	uint64_t before;
 
@@ -315,35 +321,41 @@ static inline int live__jump(struct live_observer *o)
 		generation -= (run - 1) >> o->rushed;
 	o->rushed++;
 	if (!live__find(o, newest, generation, &id))
-		return LIVE__MOVED;
-	before = live__load64(&live__entry(o, id)->before);
-	if (live__holds(o, id, generation))
+		return;
+	entry = live__entry(o, id);
+	before = live__load64(&entry->before);
+	if (live__holds(o, entry, generation))
 		live__stand_at(o, id, generation, before);
-	return LIVE__MOVED;
 }
 
 /* All of a finished sub-buffer was seen: go to the one that follows. */
 static __always_inline int live__next(struct live_observer *o)
 {
-	uint32_t id = live__load(&live__entry(o, o->id)->next_id);
+	uint32_t id = live__load(&o->entry->next_id);
 	uint32_t generation = o->generation + 1;
+	const struct trace_live_subbuf *entry;
 	uint64_t before;
 
-	if (!live__holds(o, o->id, o->generation))
-		return live__jump(o);
-	if (id >= o->nr_subbufs)
+	if (!subbuf__likely(live__holds(o, o->entry, o->generation)))
+		goto overwritten;
+	if (!subbuf__likely(id < o->nr_subbufs))
 		return -EPROTO;
-	before = live__load64(&live__entry(o, id)->before);
-	if (!live__holds(o, id, generation))
-		return live__jump(o);
+	entry = live__entry(o, id);
+	before = live__load64(&entry->before);
+	if (!subbuf__likely(live__holds(o, entry, generation)))
+		goto overwritten;
 	live__stand_at(o, id, generation, before);
+	return LIVE__MOVED;
+
+overwritten:
+	live__jump(o);
 	return LIVE__MOVED;
 }
 
 /* Is what this look read what the writer wrote, and nothing else? */
 static __always_inline bool live__check(const struct live_observer *o)
 {
-	if (!live__holds(o, o->id, o->generation))
+	if (!live__holds(o, o->entry, o->generation))
 		return false;
 	/* Once the writer has left, a consumer may change the commit word. */
 	return o->final ||
@@ -351,10 +363,8 @@ static __always_inline bool live__check(const struct live_observer *o)
 }
 
 /* A new epoch: the first event of it is the first we want. */
-static inline int live__restart(struct live_observer *o, uint32_t epoch)
+static inline void live__restart(struct live_observer *o, uint32_t epoch)
 {
-	if (epoch & 1)
-		return LIVE_NOTHING;	/* the reset is not over yet */
 	o->epoch = epoch;
 	o->first = 0;
 	o->seen = 0;
@@ -366,22 +376,18 @@ static inline int live__restart(struct live_observer *o, uint32_t epoch)
 	/* Until a sub-buffer of the new epoch is found: */
 	o->pos = 0;
 	live__jump(o);
-	return LIVE_RESET;
 }
 
 /* Let the iterator go from @pos to @end. */
 static __always_inline int live__show(struct live_observer *o,
 				      struct subbuf_iter *it, uint32_t end)
 {
-	const unsigned char *subbuf = live__subbuf(o);
-
 	o->base = 0;
 	o->end = end;
 	o->copied = false;
 	if (!o->pos)
-		o->ts = subbuf_time_stamp(&o->format, subbuf);
-	*it = subbuf_resume(&o->format, subbuf, o->pos, o->ts);
-	subbuf_extend(it, end);
+		o->ts = subbuf_time_stamp(&o->format, o->subbuf);
+	*it = subbuf__between(&o->format, o->subbuf, o->pos, end, o->ts);
 	return LIVE_EVENTS;
 }
 
@@ -390,23 +396,29 @@ static __always_inline int live__look_once(struct live_observer *o,
 {
 	uint32_t end, epoch = live__load_acquire(&o->index->epoch);	/* [RESET] */
 
-	if (!subbuf__likely(epoch == o->epoch))
-		return live__restart(o, epoch);
+	if (!subbuf__likely(epoch == o->epoch)) {
+		if (epoch & 1)
+			return LIVE_NOTHING;	/* the reset is not over yet */
+		live__restart(o, epoch);
+		return LIVE_RESET;
+	}
 
 	/* pairs with [LEAVE] */
 	o->commit_generation = live__load_acquire(&o->index->commit_generation);
-	if (!subbuf__likely(live__generation(o, o->id) == o->generation))
-		return live__jump(o);
+	if (!subbuf__likely(live__load(&o->entry->generation) == o->generation)) {
+		live__jump(o);
+		return LIVE__MOVED;
+	}
 
 	/* Modulo 2^32, and we may have slept for long: not "less than". */
 	o->final = o->commit_generation != o->generation;
 	if (o->final) {
-		end = live__load(&live__entry(o, o->id)->size) & ~3U;
+		end = live__load(&o->entry->size) & ~3U;
 		if (end <= o->pos)
 			return live__next(o);
 	} else {
 		/* pairs with [COMMIT] */
-		end = subbuf_committed(&o->format, live__subbuf(o)) & ~3U;
+		end = subbuf_committed(&o->format, o->subbuf) & ~3U;
 		if (end <= o->pos)
 			return LIVE_NOTHING;
 	}
@@ -707,6 +719,7 @@ static inline int live_attach(struct live_observer *o,
 	o->nr_subbufs = live__load(&index->nr_subbufs);
 	if (!live__fits(o, index_size, subbufs_size))
 		return -EINVAL;
+	live__set_id(o, 0);
 	for (tries = 0; tries < LIVE_TRIES && !ret; tries++)
 		ret = live__start(o, from);
 	if (ret <= 0)

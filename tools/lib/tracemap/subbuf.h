@@ -254,6 +254,14 @@ static inline size_t subbuf_pos(const struct subbuf_iter *it)
 	return it->next - it->data;
 }
 
+static __always_inline void subbuf__set_end(struct subbuf_iter *it, size_t end)
+{
+	it->end = it->data + end;
+	it->fast_end = it->data;
+	if (it->big_endian == subbuf__host_big && end >= SUBBUF_SMALL_MAX)
+		it->fast_end = it->end - SUBBUF_SMALL_MAX + 1;
+}
+
 /**
  * subbuf_extend - let the iterator go on up to @end
  * @it: the iterator
@@ -269,11 +277,7 @@ static inline void subbuf_extend(struct subbuf_iter *it, size_t end)
 		end = subbuf_pos(it);
 
 	/* Records are words; the next one is at a multiple of 4 as well. */
-	end &= ~(size_t)3;
-	it->end = it->data + end;
-	it->fast_end = it->data;
-	if (it->big_endian == subbuf__host_big && end >= SUBBUF_SMALL_MAX)
-		it->fast_end = it->end - SUBBUF_SMALL_MAX + 1;
+	subbuf__set_end(it, end & ~(size_t)3);
 }
 
 /**
@@ -297,6 +301,26 @@ static inline struct subbuf_iter subbuf_resume(const struct subbuf_format *f,
 	it.big_endian = f->big_endian;
 	it.corrupt = false;
 	subbuf_extend(&it, pos);
+	return it;
+}
+
+/*
+ * The same with something to read: up to @end, which is not before @pos. Both
+ * are known to be places of records in the sub-buffer.
+ */
+static __always_inline struct subbuf_iter
+subbuf__between(const struct subbuf_format *f, const void *subbuf, size_t pos,
+		size_t end, uint64_t ts)
+{
+	struct subbuf_iter it;
+
+	it.data = (const unsigned char *)subbuf + f->data_offset;
+	it.capacity = f->subbuf_size - f->data_offset;
+	it.next = it.data + pos;
+	it.ts = ts;
+	it.big_endian = f->big_endian;
+	it.corrupt = false;
+	subbuf__set_end(&it, end);
 	return it;
 }
 
