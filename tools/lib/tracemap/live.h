@@ -749,6 +749,9 @@ static inline int live__map_whole(int fd, off_t offset, size_t (*size_of)(const 
 	void *start = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, offset);
 	int ret = 0;
 
+	/* For the compiler: it does not know that errno is not 0. */
+	*whole = NULL;
+	*size = 0;
 	if (start == MAP_FAILED)
 		return -errno;
 	*size = size_of(start);
