@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# bench.sh: measure stock 6.1, the series on it, and mainline's mapping as
-# Debian's 6.12 has it, with one configuration. The results, a line each, go
-# to build/bench/results.txt, and what report.py makes of them beside it.
+# bench.sh: measure stock 6.1, the series on it, the same as far as it goes
+# without the live view, and mainline's mapping as Debian's 6.12 has it, with
+# one configuration. The results, a line each, go to build/bench/results.txt,
+# and what report.py makes of them beside it.
 #
 # The guests are emulated and count instructions, so that a second run brings
 # the same; with ACCEL=kvm they take the time. Only the table "cpus" is by the
@@ -11,18 +12,33 @@
 # instructions has one.
 
 . "$(dirname "$0")/lib.sh"
+. "$harness/series.sh"
 
 out=$top/build/bench
-kernels='stock ours mainline'
+kernels='stock before ours mainline'
 
-# The tables of each kernel. Stock 6.1 has no mapping.
+# The tables of each kernel. Stock 6.1 has no mapping, and the one before the
+# live view is there to be written to.
 tables_of()
 {
 	case $1 in
-	stock)		echo drain growth peers writer loss ring_buffer_benchmark ;;
-	ours)		echo drain growth get_reader peers writer map loss ring_buffer_benchmark ;;
-	mainline)	echo drain growth get_reader peers writer map loss ;;
+	stock)		echo drain growth peers writer wakeup loss ring_buffer_benchmark ;;
+	before)		echo writer ring_buffer_benchmark ;;
+	ours)		echo drain growth get_reader peers writer map index wakeup loss \
+				ring_buffer_benchmark ;;
+	mainline)	echo drain growth get_reader peers writer map wakeup loss ;;
 	esac
+}
+
+# How many patches come before the one that brings the live index.
+patches_before_live()
+{
+	local p n=0
+	while read -r p; do
+		! patch_new_files "$p" | grep -qx kernel/trace/ring_buffer_live.c || break
+		n=$((n + 1))
+	done < <(series_patches)
+	echo "$n"
 }
 
 # of KERNEL COMMAND...: with what the kernel is called for kernel.sh.
@@ -32,6 +48,7 @@ of()
 	shift
 	case $kernel in
 	stock)		SERIES=none "$@" ;;
+	before)		SERIES=$(patches_before_live) "$@" ;;
 	ours)		"$@" ;;
 	mainline)	LINUX=6.12 "$@" ;;
 	esac

@@ -23,6 +23,7 @@ int clock_setup(void);
 uint64_t clock_now(void);
 uint64_t clock_since(uint64_t start);	/* without what reading the clock costs */
 uint64_t clock_ns(void);
+const char *clock_of_trace(void);	/* the trace_clock that tells the same */
 void clock_settle(void);		/* start far from the next timer interrupt */
 
 /* files.c */
@@ -56,6 +57,15 @@ int64_t trace_entries(const struct trace *trace, int cpu);
 int trace_mark(const struct trace *trace, unsigned int count, unsigned int payload);
 int trace_open_raw(const struct trace *trace, int cpu);
 
+/* calls.c */
+struct calls {
+	int fd;
+	int64_t before;
+};
+
+int calls_begin(struct calls *calls);
+int64_t calls_end(struct calls *calls);
+
 /* event.c: the module bench_event, and the sizes of records. */
 #define EVENT_DIR	"/sys/kernel/debug/bench_event/"
 int event_fire(unsigned int count, unsigned int payload);
@@ -65,8 +75,9 @@ unsigned int mark_payload(unsigned int record);
 /* What a reader did. */
 struct tally {
 	uint64_t events;
+	uint64_t missed;	/* by who takes nothing; the others' are in the buffer */
 	uint64_t bytes;		/* of records, or of sub-buffers where nobody looked */
-	uint64_t calls;
+	uint64_t calls;		/* of the reader, as the kernel counts them */
 	uint64_t copied;	/* by system calls of the reader */
 	uint64_t sink;		/* sum of all that was parsed */
 };
@@ -89,6 +100,7 @@ struct way {
 	const char *name;
 	bool needs_mapping;
 	bool outside_tracefs;
+	bool takes_nothing;	/* the buffer does not become empty */
 	int (*open)(struct reader *reader);
 	/* Before the clock runs, when all is written. */
 	int (*prepare)(struct reader *reader);
@@ -103,6 +115,19 @@ bool way_possible(const struct way *way);
 int reader_open(struct reader *reader, const struct way *way,
 		const struct trace *trace, int cpu);
 void reader_close(struct reader *reader);
+
+/* observers.c: processes that follow the buffer of CPU 0. */
+#define OBSERVERS_MAX	16
+
+struct observers {
+	int nr;
+	int ask[OBSERVERS_MAX];
+	int answer[OBSERVERS_MAX];
+};
+
+int observers_start(struct observers *observers, const struct trace *trace, int nr);
+int observers_look(const struct observers *observers, int64_t events);
+void observers_stop(struct observers *observers);
 
 /* mapping.c */
 struct mapping {
@@ -132,5 +157,7 @@ int table_writer(void);
 int table_map(void);
 int table_loss(void);
 int table_cpus(void);
+int table_index(void);
+int table_wakeup(void);
 
 #endif

@@ -39,6 +39,11 @@ uint64_t clock_since(uint64_t start)
 	return passed > cost ? passed - cost : 0;
 }
 
+const char *clock_of_trace(void)
+{
+	return counts_instructions ? "x86-tsc" : "mono";
+}
+
 /*
  * Until a timer interrupt has been: what begins now and takes less than the
  * time between two of them is not disturbed.

@@ -123,13 +123,15 @@ static int point(const struct way *way, int nr)
 
 int table_cpus(void)
 {
+	static const struct way *ways[] = { &way_read, &way_mapping, &way_live };
 	int nr = sysconf(_SC_NPROCESSORS_ONLN);
-	int ret;
+	int ret = 0;
 
 	if (nr > CPUS_MAX)
 		return -E2BIG;
-	ret = point(&way_read, nr);
-	if (ret >= 0 && kernel_maps)
-		ret = point(&way_mapping, nr);
+	for (size_t i = 0; i < ARRAY_SIZE(ways) && ret >= 0; i++) {
+		if (way_possible(ways[i]))
+			ret = point(ways[i], nr);
+	}
 	return ret;
 }

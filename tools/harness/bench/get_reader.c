@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tables get_reader and irqs_off: what one GET_READER costs that takes a
- * finished sub-buffer, by the number of events in it.
+ * The tables get_reader and irqs_off: what it costs to get a finished sub-buffer,
+ * by the number of events in it. With the mapping that is one GET_READER, with
+ * the live view a look at it and the check afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "live.h"
 
 #define SUBBUFS		16
 #define SUBBUF_HEADER	16
@@ -83,7 +85,7 @@ static int get_reader(const struct trace *trace, const struct mapping *mapping, 
 	return -ENODATA;
 }
 
-static int call_all(const struct trace *trace, const struct point *point, struct call *calls)
+static int get_all(const struct trace *trace, const struct point *point, struct call *calls)
 {
 	struct mapping mapping;
 	int ret, fd = trace_open_raw(trace, 0);
@@ -102,7 +104,55 @@ close:
 	return ret;
 }
 
-static int make_calls(const struct point *point, struct call *calls)
+static int look(struct live_observer *o, unsigned int events, struct call *call)
+{
+	struct subbuf_record record;
+	struct subbuf_iter it;
+	uint32_t seen = 0;
+	uint64_t start;
+	int ret;
+
+	call->start = clock_now();
+	ret = live_look(o, &it);
+	call->cost = clock_since(call->start);
+	if (ret != LIVE_EVENTS)
+		return ret < 0 ? ret : -ENODATA;
+	while (subbuf_next(&it, &record))
+		seen++;
+	start = clock_now();
+	ret = live_accept(o, &it, seen);
+	call->cost += clock_since(start);
+	call->end = clock_now();
+	if (ret == 1 && seen == events)
+		return 0;
+	fprintf(stderr, "live view: %u events where there should be %u\n", seen, events);
+	return ret < 0 ? ret : -ENODATA;
+}
+
+static int look_all(const struct trace *trace, const struct point *point, struct call *calls)
+{
+	struct subbuf_format format = trace->format;
+	struct live_mapping mapping;
+	struct live_observer o;
+	int ret, fd = trace_open_raw(trace, 0);
+
+	if (fd < 0)
+		return fd;
+	ret = live_map(&mapping, fd);
+	if (ret)
+		goto close;
+	ret = live_attach_mapping(&o, &mapping, &format, LIVE_FROM_NOW);
+	if (ret >= 0)
+		ret = fill_subbufs(trace, point);
+	for (int i = 0; i < SUBBUFS && ret >= 0; i++)
+		ret = look(&o, point->events, &calls[i]);
+	live_unmap(&mapping);
+close:
+	close(fd);
+	return ret;
+}
+
+static int make_calls(const struct way *way, const struct point *point, struct call *calls)
 {
 	struct trace trace;
 	int ret, closed;
@@ -113,16 +163,17 @@ static int make_calls(const struct point *point, struct call *calls)
 	if (!point->by_marker)
 		ret = trace_enable_event(&trace);
 	if (ret >= 0)
-		ret = call_all(&trace, point, calls);
+		ret = way == &way_live ? look_all(&trace, point, calls) :
+					 get_all(&trace, point, calls);
 	closed = trace_close(&trace);
 	return ret < 0 ? ret : closed;
 }
 
-static int get_reader_point(const struct point *point)
+static int get_reader_point(const struct way *way, const struct point *point)
 {
 	struct call calls[SUBBUFS];
 	uint64_t sum = 0, most = 0, least = UINT64_MAX;
-	int ret = make_calls(point, calls);
+	int ret = make_calls(way, point, calls);
 
 	if (ret < 0)
 		return ret;
@@ -131,9 +182,9 @@ static int get_reader_point(const struct point *point)
 		most = calls[i].cost > most ? calls[i].cost : most;
 		least = calls[i].cost < least ? calls[i].cost : least;
 	}
-	result("get_reader", "events=%u subbuf=%u min=%lu max=%lu value=%.1f",
-	       point->events, point->subbuf_kib, (unsigned long)least, (unsigned long)most,
-	       (double)sum / SUBBUFS);
+	result("get_reader", "way=%s events=%u subbuf=%u min=%lu max=%lu value=%.1f",
+	       way->name, point->events, point->subbuf_kib, (unsigned long)least,
+	       (unsigned long)most, (double)sum / SUBBUFS);
 	return 0;
 }
 
@@ -143,7 +194,7 @@ static bool fits_kernel(const struct point *point)
 	return kernel_is_ours || point->subbuf_kib * KIB / point->events <= 4 * KIB;
 }
 
-int table_get_reader(void)
+static int get_reader_points(const struct way *way)
 {
 	/* 255 events are all that 4 KiB have room for. */
 	static const struct point points[] = {
@@ -152,13 +203,28 @@ int table_get_reader(void)
 		{ 64, 400, false }, { 64, 4000, false },
 	};
 
-	for (size_t i = 0; kernel_maps && i < ARRAY_SIZE(points); i++) {
-		int ret = fits_kernel(&points[i]) ? get_reader_point(&points[i]) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
+		int ret = fits_kernel(&points[i]) ? get_reader_point(way, &points[i]) : 0;
 
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
+}
+
+static int each_way(int (*points)(const struct way *way))
+{
+	static const struct way *ways[] = { &way_mapping, &way_live };
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways) && ret >= 0; i++)
+		ret = way_possible(ways[i]) ? points(ways[i]) : 0;
+	return ret;
+}
+
+int table_get_reader(void)
+{
+	return each_way(get_reader_points);
 }
 
 /* irqs_off: a second instance traces the events irq_disable and irq_enable. */
@@ -240,10 +306,10 @@ static int read_longest(const struct trace *watch, const struct call *calls,
 	fclose(file);
 	qsort(longest, SUBBUFS, sizeof(*longest), compare);
 	*median = longest[SUBBUFS / 2];
-	return *median ? 0 : -ENODATA;
+	return 0;
 }
 
-static int irqs_off_point(const struct point *point)
+static int irqs_off_point(const struct way *way, const struct point *point)
 {
 	struct call calls[SUBBUFS];
 	struct trace watch;
@@ -255,29 +321,37 @@ static int irqs_off_point(const struct point *point)
 		return ret;
 	ret = watch_irqs(&watch);
 	if (!ret)
-		ret = make_calls(point, calls);
+		ret = make_calls(way, point, calls);
 	if (!ret)
 		ret = trace_stop(&watch);
 	if (!ret)
 		ret = read_longest(&watch, calls, &longest);
 	closed = trace_close(&watch);
+	/* Who makes no call keeps no interrupt off. */
+	if (!ret && !longest && way != &way_live)
+		ret = -ENODATA;
 	if (ret < 0)
 		return ret;
-	result("irqs_off", "events=%u subbuf=%u value=%lu", point->events, point->subbuf_kib,
-	       (unsigned long)longest);
+	result("irqs_off", "way=%s events=%u subbuf=%u value=%lu", way->name, point->events,
+	       point->subbuf_kib, (unsigned long)longest);
 	return closed;
 }
 
 /* A mark may have 3 KiB, so ten of them fill no more than 16 KiB. */
-int table_irqs_off(void)
+static int irqs_off_points(const struct way *way)
 {
 	static const struct point points[] = { { 16, 10, true }, { 16, 400, true } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
-		int ret = irqs_off_point(&points[i]);
+		int ret = irqs_off_point(way, &points[i]);
 
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
+}
+
+int table_irqs_off(void)
+{
+	return each_way(irqs_off_points);
 }

@@ -32,6 +32,8 @@ static const struct {
 	{ "map", table_map },
 	{ "loss", table_loss },
 	{ "cpus", table_cpus },
+	{ "index", table_index },
+	{ "wakeup", table_wakeup },
 };
 
 void result(const char *table, const char *fmt, ...)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table map: what it costs to map a buffer, in time and in memory.
+ * The tables map and index: what it costs to map a buffer, in time and in
+ * memory, and then its live index.
  *
  * The memory is what the kernel has fewer free pages, those in the lists of
  * the CPUs counted as free, less the process's page tables and the meta area.
@@ -13,6 +14,10 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "live.h"
+
+/* What was freed before is free after so long. */
+#define SETTLE_US	200000
 
 /* Adds up the numbers after a word that begins a line of /proc/zoneinfo. */
 static long sum_of(const char *text, const char *word)
@@ -69,12 +74,12 @@ struct cost {
 	int64_t memory;
 };
 
-/* One mmap() of a buffer that nobody else maps. */
-static int map_once(int fd, size_t size, struct cost *cost)
+/* One mmap() of what nobody else maps. */
+static int map_once(int fd, off_t offset, size_t size, struct cost *cost)
 {
 	int64_t before = used_bytes();
 	uint64_t start = clock_now();
-	void *whole = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	void *whole = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, offset);
 
 	cost->time = clock_since(start);
 	if (whole == MAP_FAILED)
@@ -89,7 +94,7 @@ static int report(unsigned int mib, int fd, const struct trace_buffer_meta *size
 	size_t size = sizes->meta_page_size + (size_t)sizes->nr_subbufs * sizes->subbuf_size;
 	size_t pages = size / sysconf(_SC_PAGESIZE);
 	struct cost cost = { 0 };
-	int ret = map_once(fd, size, &cost);
+	int ret = map_once(fd, 0, size, &cost);
 
 	if (ret < 0)
 		return ret;
@@ -100,8 +105,32 @@ static int report(unsigned int mib, int fd, const struct trace_buffer_meta *size
 	return 0;
 }
 
+static int report_index(unsigned int mib, int fd, const struct trace_buffer_meta *sizes)
+{
+	size_t entries = (size_t)sizes->nr_subbufs * sizeof(struct trace_live_subbuf);
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t size = (sizeof(struct trace_live_index) + entries + page - 1) / page * page;
+	struct mapping mapping;
+	struct cost cost = { 0 };
+	int ret = mapping_open(&mapping, fd);
+
+	if (ret < 0)
+		return ret;
+	usleep(SETTLE_US);
+	ret = map_once(fd, TRACE_MMAP_LIVE_OFFSET, size, &cost);
+	mapping_close(&mapping);
+	if (ret < 0)
+		return ret;
+	result("index", "mib=%u subbufs=%u pages=%zu total=%lu memory=%ld value=%.2f", mib,
+	       sizes->nr_subbufs, size / page, (unsigned long)cost.time, (long)cost.memory,
+	       (double)cost.time / (size / page));
+	return 0;
+}
+
+typedef int report_fn(unsigned int mib, int fd, const struct trace_buffer_meta *sizes);
+
 /* Measure where @sizes tells what to expect, else learn them. */
-static int with_buffer(unsigned int mib, struct trace_buffer_meta *sizes, bool measure)
+static int with_buffer(unsigned int mib, struct trace_buffer_meta *sizes, report_fn *measure)
 {
 	struct trace trace;
 	int fd, ret, closed;
@@ -113,7 +142,7 @@ static int with_buffer(unsigned int mib, struct trace_buffer_meta *sizes, bool m
 	if (fd < 0)
 		ret = fd;
 	else
-		ret = measure ? report(mib, fd, sizes) : subbuf_sizes(fd, sizes);
+		ret = measure ? measure(mib, fd, sizes) : subbuf_sizes(fd, sizes);
 	if (fd >= 0)
 		close(fd);
 	closed = trace_close(&trace);
@@ -121,21 +150,31 @@ static int with_buffer(unsigned int mib, struct trace_buffer_meta *sizes, bool m
 }
 
 /* The one that is measured is the first of its buffer: another tells the sizes. */
-static int point(unsigned int mib)
+static int point(unsigned int mib, report_fn *measure)
 {
 	struct trace_buffer_meta sizes;
-	int ret = with_buffer(mib, &sizes, false);
+	int ret = with_buffer(mib, &sizes, NULL);
 
-	return ret < 0 ? ret : with_buffer(mib, &sizes, true);
+	return ret < 0 ? ret : with_buffer(mib, &sizes, measure);
 }
 
-int table_map(void)
+static int points(report_fn *measure)
 {
-	for (unsigned int mib = 1; kernel_maps && mib <= 256; mib *= 4) {
-		int ret = point(mib);
+	for (unsigned int mib = 1; mib <= 256; mib *= 4) {
+		int ret = point(mib, measure);
 
 		if (ret < 0)
 			return ret;
 	}
 	return 0;
+}
+
+int table_map(void)
+{
+	return kernel_maps ? points(report) : 0;
+}
+
+int table_index(void)
+{
+	return kernel_lives ? points(report_index) : 0;
 }

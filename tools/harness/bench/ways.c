@@ -85,7 +85,6 @@ static int read_drain(struct reader *reader, struct tally *tally)
 		struct subbuf_iter it;
 		int ret;
 
-		tally->calls++;
 		if (n <= 0)
 			return is_end(n) ? 0 : -errno;
 		tally->copied += n;
@@ -172,7 +171,6 @@ static int map_drain(struct reader *reader, struct tally *tally)
 
 		if (ioctl(reader->fd, TRACE_MMAP_IOCTL_GET_READER) < 0)
 			return -errno;
-		tally->calls++;
 		if (meta->reader.id != id)
 			read = 0;
 		if (meta->reader.read == read)
@@ -191,12 +189,26 @@ const struct way way_mapping = {
 	.close		= put_memory,
 };
 
-/* The live view: an observer, from the oldest event on. */
+/* The live view: an observer, from the first event that comes. */
 
 struct live_state {
 	struct live_mapping mapping;
 	struct live_observer observer;
 };
+
+static int live_begin(struct live_state *state, const struct reader *reader)
+{
+	struct subbuf_format format = reader->trace->format;
+	int ret = live_map(&state->mapping, reader->fd);
+
+	if (ret < 0)
+		return ret;
+	ret = live_attach_mapping(&state->observer, &state->mapping, &format,
+				  LIVE_FROM_NOW);
+	if (ret < 0)
+		live_unmap(&state->mapping);
+	return ret;
+}
 
 static int live_open(struct reader *reader)
 {
@@ -205,20 +217,11 @@ static int live_open(struct reader *reader)
 
 	if (!state)
 		return -ENOMEM;
-	ret = live_map(&state->mapping, reader->fd);
+	ret = live_begin(state, reader);
 	if (ret < 0)
 		free(state);
 	reader->state = state;
 	return ret;
-}
-
-static int live_prepare(struct reader *reader)
-{
-	struct subbuf_format format = reader->trace->format;
-	struct live_state *state = reader->state;
-
-	return live_attach_mapping(&state->observer, &state->mapping, &format,
-				   LIVE_FROM_OLDEST);
 }
 
 /* The events are counted: that is how an observer knows what it has missed. */
@@ -246,7 +249,9 @@ static int live_drain(struct reader *reader, struct tally *tally)
 			tally->bytes += subbuf_pos(&it) - from;
 	}
 	tally->sink += sink;
-	tally->events += o.seen;
+	tally->events += o.seen - state->observer.seen;
+	tally->missed += o.missed - state->observer.missed;
+	state->observer = o;
 	return ret == LIVE_NOTHING ? 0 : ret < 0 ? ret : -ESTALE;
 }
 
@@ -261,8 +266,8 @@ static void live_close(struct reader *reader)
 const struct way way_live = {
 	.name		= "live",
 	.needs_mapping	= true,
+	.takes_nothing	= true,
 	.open		= live_open,
-	.prepare	= live_prepare,
 	.drain		= live_drain,
 	.close		= live_close,
 };
@@ -287,13 +292,12 @@ static int splice_null_open(struct reader *reader)
 	return splice_open(reader, open("/dev/null", O_WRONLY | O_CLOEXEC));
 }
 
-static int empty_pipe(struct reader *reader, size_t left, struct tally *tally)
+static int empty_pipe(struct reader *reader, size_t left)
 {
 	while (left) {
 		ssize_t n = splice(reader->pipe[0], NULL, reader->target, NULL, left,
 				   SPLICE_F_MOVE);
 
-		tally->calls++;
 		if (n <= 0)
 			return n ? -errno : -EIO;
 		left -= n;
@@ -308,10 +312,9 @@ static int splice_drain(struct reader *reader, struct tally *tally)
 				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 		int ret;
 
-		tally->calls++;
 		if (n <= 0)
 			return is_end(n) ? 0 : -errno;
-		ret = empty_pipe(reader, n, tally);
+		ret = empty_pipe(reader, n);
 		if (ret < 0)
 			return ret;
 		tally->bytes += n;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The table writer: an event written into a buffer that is mapped n times. */
+/*
+ * The table writer: an event written into a buffer that is mapped n times, or
+ * whose live index is mapped and followed by n processes.
+ */
 #include <errno.h>
 #include <unistd.h>
 
@@ -10,8 +13,8 @@
 #define PAYLOAD		32
 #define MAPPINGS_MAX	8
 
-/* Of several runs the cheapest. */
-static int write_cost(double *cost)
+/* Of several runs the cheapest. After each of them the observers look. */
+static int write_cost(const struct observers *observers, double *cost)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -23,6 +26,8 @@ static int write_cost(double *cost)
 		start = clock_now();
 		ret = event_fire(EVENTS, PAYLOAD);
 		passed = clock_since(start);
+		if (ret >= 0)
+			ret = observers_look(observers, (i + 1) * EVENTS);
 		if (ret < 0)
 			return ret;
 		if (passed < least)
@@ -34,6 +39,7 @@ static int write_cost(double *cost)
 
 static int with_mappings(int fd, int mappings, double *cost)
 {
+	const struct observers nobody = { 0 };
 	struct mapping mapping[MAPPINGS_MAX];
 	int n, ret = 0;
 
@@ -43,7 +49,7 @@ static int with_mappings(int fd, int mappings, double *cost)
 			break;
 	}
 	if (ret >= 0)
-		ret = write_cost(cost);
+		ret = write_cost(&nobody, cost);
 	while (n-- > 0)
 		mapping_close(&mapping[n]);
 	return ret;
@@ -65,9 +71,31 @@ static int point(const struct trace *trace, int mappings)
 	return 0;
 }
 
+/* The index is mapped by this process, and by each observer. */
+static int observed_point(const struct trace *trace, int nr)
+{
+	struct observers observers = { 0 };
+	struct reader reader;
+	double cost = 0;
+	int ret = reader_open(&reader, &way_live, trace, 0);
+
+	if (ret < 0)
+		return ret;
+	ret = observers_start(&observers, trace, nr);
+	if (ret >= 0)
+		ret = write_cost(&observers, &cost);
+	observers_stop(&observers);
+	reader_close(&reader);
+	if (ret < 0)
+		return ret;
+	result("writer", "bench=observed observers=%d payload=%d value=%.3f", nr, PAYLOAD, cost);
+	return 0;
+}
+
 static int points(const struct trace *trace)
 {
 	static const int counts[] = { 0, 1, 2, 4, 8 };
+	static const int observers[] = { 0, 1, 4, OBSERVERS_MAX };
 	int ret = trace_set(trace, "options/overwrite", "1");
 
 	if (!ret)
@@ -76,6 +104,8 @@ static int points(const struct trace *trace)
 		if (!counts[i] || kernel_maps)
 			ret = point(trace, counts[i]);
 	}
+	for (size_t i = 0; !ret && kernel_lives && i < ARRAY_SIZE(observers); i++)
+		ret = observed_point(trace, observers[i]);
 	return ret;
 }
 

@@ -51,7 +51,7 @@ In a clone of the project, on Debian 12::
 
 	make bench
 
-builds the three kernels with one configuration, runs everything, prints the tables of this page,
+builds the four kernels with one configuration, runs everything, prints the tables of this page,
 and leaves them with the plots in `build/bench`. `make bench-keep` writes this page from the last
 run."""
 

@@ -10,7 +10,7 @@ from .charts import Chart, Series, curves, lying_bars, standing_bars
 from .results import Absent, Cell, Results
 from .tables import GET_READER_NEEDS, PAYLOADS, PEERS
 from .text import event_cost, number, plain
-from .ways import CORE, KERNELS, MAINLINE_COLOUR, MAINLINE_MARKER, WAYS, Way, core_label, way_label
+from .ways import CORE, MAINLINE_COLOUR, MAINLINE_MARKER, WAYS, Way, core_label, way_label
 
 DASHES = "7 4"
 
@@ -89,18 +89,19 @@ def get_reader(results: Results) -> str:
     """Curves: the ioctl by events."""
     events = results.axis("get_reader", "events")
     series = []
-    for kernel, colour, marker in (("mainline", MAINLINE_COLOUR, MAINLINE_MARKER),
-                                   ("ours", WAYS["mapping"].colour, WAYS["mapping"].marker)):
-        for size, needed in GET_READER_NEEDS[kernel].items():
-            results.axis("get_reader", "events", *needed, kernel=kernel, subbuf=size)
-            values = [maybe(results, "get_reader", kernel=kernel, events=count, subbuf=size)
-                      for count in events]
-            series.append(Series(f"{KERNELS[kernel]}, {size} KiB", values, colour, marker,
-                                 "" if size == 4 else DASHES))
+    for (kernel, way), needs in GET_READER_NEEDS.items():
+        for size, needed in needs.items():
+            where: dict[str, Cell] = {"kernel": kernel, "way": way, "subbuf": size}
+            results.axis("get_reader", "events", *needed, **where)
+            one = core_series(kernel, way, [maybe(results, "get_reader", events=count, **where)
+                                            for count in events])
+            one.label += f", {size} KiB"
+            one.dashes = "" if size == 4 else DASHES
+            series.append(one)
     return curves(
         Chart("GET_READER, by the events in the sub-buffer it fetches", f"guest {results.unit} a "
-              "call, from user space to user space, log scale; less is better",
-              "events in the sub-buffer", f"{results.unit} a call"),
+              "call, or a look by the live view, log scale; less is better",
+              "events in the sub-buffer", f"{results.unit} a sub-buffer"),
         [float(count) for count in events], [str(count) for count in events], series, log_y=True)
 
 
@@ -110,6 +111,9 @@ def by_buffer(results: Results) -> str:
     series = [core_series(kernel, "mapping", [
         results.get("map", "total", kernel=kernel, mib=size) for size in sizes])
         for kernel in ("mainline", "ours")]
+    series.append(Series("the live index alone", [
+        results.get("index", "total", kernel="ours", mib=size) for size in sizes],
+        WAYS["live"].colour, WAYS["live"].marker))
     return curves(
         Chart("Mapping a buffer, by its size", f"guest {results.unit} a call of mmap(), log "
               "scales; less is better", "size of the buffer", f"{results.unit} a call"),
@@ -135,7 +139,7 @@ def loss(results: Results) -> str:
     """Curves: events lost by rate."""
     rates = results.axis("loss", "rate", kernel="ours")
     series = []
-    for way in results.axis("loss", "way", "read", "mapping", kernel="ours"):
+    for way in results.axis("loss", "way", "read", "mapping", "live", kernel="ours"):
         look = WAYS.get(str(way), UNKNOWN_WAY)
         values = [results.get("loss", kernel="ours", way=way, rate=rate) for rate in rates]
         series.append(Series(plain(way_label(way)), values, look.colour, look.marker))
@@ -149,14 +153,16 @@ def loss(results: Results) -> str:
 
 PLOTS = {
     "payload": Plot("cost-by-payload", "Cost of reading an event by payload: parsing alone, "
-                    "read(2), mainline's mapping and this series' mapping", by_payload),
+                    "read(2), mainline's mapping, this series' mapping and its live view",
+                    by_payload),
     "every_payload": Plot("cost-by-every-payload", "Cost of reading an event, from payloads of 8 "
                           "bytes to 1024", by_every_payload),
-    "get_reader": Plot("get-reader", "Cost of GET_READER by the events in the sub-buffer it "
-                       "fetches", get_reader),
+    "get_reader": Plot("get-reader", "Cost of GET_READER, and of a look by the live view, by the "
+                       "events in the sub-buffer", get_reader),
     "subbuf": Plot("cost-by-subbuf", "Cost of reading an event by the size of sub-buffers",
                    by_subbuf),
-    "map": Plot("mmap-by-size", "Cost of mmap() by the size of the buffer", by_buffer),
+    "map": Plot("mmap-by-size", "Cost of mmap() by the size of the buffer, and of its live index",
+                by_buffer),
     "peers": Plot("cost-by-way", "Cost of reading an event by every way, and by payload", peers),
     "loss": Plot("loss-by-rate", "Events lost by the rate of writing, for every way", loss),
 }

@@ -13,11 +13,20 @@ NOTHING = "–"
 PAYLOADS = (8, 32, 128)
 DRAIN_ROWS = [("ours", "parse"), ("stock", "read"), ("mainline", "read"), ("ours", "read"),
               ("mainline", "mapping"), ("ours", "mapping"), ("ours", "live")]
-# Events in a sub-buffer, by its size in KiB. 4 KiB have no room for 400. Mainline drops what is
-# larger than 4 KiB, so fewer than some sixteen events do not fill 64 KiB there.
+# Who gets a finished sub-buffer, with so many events in it at least, by its size in KiB. 4 KiB have
+# no room for 400. Mainline drops what is larger than 4 KiB, so fewer than some sixteen events do
+# not fill 64 KiB there.
 GET_READER_NEEDS = {
-    "ours": {4: (10, 100), 64: (10, 400)},
-    "mainline": {4: (10, 100), 64: (20, 400)},
+    ("mainline", "mapping"): {4: (10, 100), 64: (20, 400)},
+    ("ours", "mapping"): {4: (10, 100), 64: (10, 400)},
+    ("ours", "live"): {4: (10, 100), 64: (10, 400)},
+}
+WAITERS = [("stock", "read"), ("mainline", "read"), ("ours", "read"), ("mainline", "mapping"),
+           ("ours", "mapping"), ("ours", "live")]
+# What writes while nothing is mapped.
+UNMAPPED: dict[str, dict[str, Cell]] = {
+    "`ring_buffer_benchmark`": {"bench": "ring_buffer_benchmark"},
+    "a tracepoint's event": {"bench": "bench_event", "mappings": 0, "payload": 32},
 }
 PEERS = ("parse", "read", "mapping", "live", "splice-file", "splice-null", "perf", "bpf")
 
@@ -45,10 +54,11 @@ def payload_header(payloads: list[Cell]) -> list[str]:
 
 def machine(results: Results) -> Table:
     """What the figures were taken on."""
-    results.axis("meta", "kernel", "stock", "ours", "mainline")
+    kernels = ("stock", "before", "ours", "mainline")
+    results.axis("meta", "kernel", *kernels)
     rows = [[KERNELS[kernel], results.meta(kernel, "version"), results.unit,
              results.meta(kernel, "accel"), results.meta(kernel, "qemu"),
-             results.meta(kernel, "cpu")] for kernel in ("stock", "ours", "mainline")]
+             results.meta(kernel, "cpu")] for kernel in kernels]
     return Table("The guests", "One guest for each kernel, all built with the same configuration "
                  "and run in one go on the same machine.",
                  ["kernel", "version", "unit", "run by", "QEMU", "processor"], rows, labels=6)
@@ -103,8 +113,9 @@ def drain_calls(results: Results) -> Table:
                      *(number(results.get("drain", measure, subbuf=size, **where))
                        for measure in ("calls", "copied") for size in (4, 64))])
     return Table("System calls and copied bytes for each KiB that is read",
-                 "Calls the program made, and bytes the kernel copied to it, divided by the KiB "
-                 "of sub-buffers it consumed; 32 bytes of payload.",
+                 "Calls from the first look to the last that found nothing more, as the kernel "
+                 "counts them at its entry; and bytes that were copied to the program. Both are "
+                 "divided by the KiB of sub-buffers that were read; 32 bytes of payload.",
                  ["way to read", "calls, 4 KiB", "calls, 64 KiB", "copied, 4 KiB",
                   "copied, 64 KiB"], rows)
 
@@ -113,30 +124,32 @@ def get_reader(results: Results) -> Table:
     """Cost of the ioctl."""
     rows = []
     events = results.axis("get_reader", "events")
-    for kernel in ("mainline", "ours"):
-        for size, needed in GET_READER_NEEDS[kernel].items():
-            results.axis("get_reader", "events", *needed, kernel=kernel, subbuf=size)
-            rows.append([KERNELS[kernel], f"{size} KiB",
-                         *(optional(results, "get_reader", kernel=kernel, events=count,
+    for (kernel, way), needs in GET_READER_NEEDS.items():
+        for size, needed in needs.items():
+            results.axis("get_reader", "events", *needed, kernel=kernel, way=way, subbuf=size)
+            rows.append([core_label(kernel, way), f"{size} KiB",
+                         *(optional(results, "get_reader", kernel=kernel, way=way, events=count,
                                     subbuf=size) for count in events)])
     return Table(f"`GET_READER`, by the events in the sub-buffer ({results.unit})",
                  "One call of the ioctl that fetches a finished sub-buffer, from user space to "
-                 "user space. A smaller sub-buffer has room for fewer events.",
-                 ["kernel", "sub-buffers", *(f"{count} events" for count in events)], rows,
+                 "user space; for the live view, the look that finds one and the check "
+                 "afterwards. A smaller sub-buffer has room for fewer events.",
+                 ["way to read", "sub-buffers", *(f"{count} events" for count in events)], rows,
                  labels=2, plots=["get_reader"])
 
 
 def irqs_off(results: Results) -> Table:
     """Longest stretch with interrupts off."""
-    results.axis("irqs_off", "events", 10, 400, kernel="ours")
-    events = results.axis("irqs_off", "events")
-    kernels = [kernel for kernel in ("mainline", "ours") if results.has("irqs_off", kernel=kernel)]
-    rows = [[KERNELS[kernel], *(optional(results, "irqs_off", kernel=kernel, events=count)
-                                for count in events)] for kernel in kernels]
+    ways = results.axis("irqs_off", "way", "mapping", "live", kernel="ours")
+    events = results.axis("irqs_off", "events", 10, 400, kernel="ours")
+    rows = [[core_label("ours", str(way)),
+             *(number(results.get("irqs_off", kernel="ours", way=way, events=count))
+               for count in events)] for way in ways]
     return Table(f"Interrupts off in `GET_READER`, at most ({results.unit})",
                  "The longest stretch with interrupts disabled in a call that fetches a finished "
-                 "sub-buffer, as the events `irq_disable` and `irq_enable` tell.",
-                 ["kernel", *(f"{count} events" for count in events)], rows)
+                 "sub-buffer, as the events `irq_disable` and `irq_enable` tell. The live view "
+                 "makes no call.",
+                 ["way to read", *(f"{count} events" for count in events)], rows)
 
 
 def peers(results: Results) -> Table:
@@ -170,13 +183,36 @@ def peers_beside(results: Results) -> Table:
 
 def writer_unmapped(results: Results) -> Table:
     """The kernel's own benchmark of writing."""
-    stock, ours = (results.get("writer", bench="ring_buffer_benchmark", kernel=kernel)
-                   for kernel in ("stock", "ours"))
+    rows = []
+    for label, where in UNMAPPED.items():
+        stock, before, ours = (results.get("writer", kernel=kernel, **where)
+                               for kernel in ("stock", "before", "ours"))
+        rows.append([label, event_cost(stock), event_cost(before), event_cost(ours),
+                     change(ours / stock), change(ours / before)])
     return Table(f"Writing an event, nothing mapped ({results.unit})",
-                 "The kernel's own `ring_buffer_benchmark`.",
-                 ["benchmark", "stock 6.1", "this series", "change"],
-                 [["`ring_buffer_benchmark`", event_cost(stock), event_cost(ours),
-                   change(ours / stock)]])
+                 "The kernel's own `ring_buffer_benchmark`, and a tracepoint's event of 32 bytes. "
+                 "Before the live view is the kernel with those patches of the series that come "
+                 "before it.",
+                 ["what writes", "stock 6.1", "before the live view", "this series",
+                  "from stock", "from before"], rows)
+
+
+def writer_observed(results: Results) -> Table:
+    """Writing while others look."""
+    counts = results.axis("writer", "observers", 0, 16, bench="observed", kernel="ours")
+    unmapped = results.get("writer", kernel="ours", **UNMAPPED["a tracepoint's event"])
+    costs = [results.get("writer", bench="observed", kernel="ours", observers=count)
+             for count in counts]
+    return Table(f"Writing an event beside the live view ({results.unit})",
+                 "A tracepoint's event of 32 bytes is written while the live index is mapped, and "
+                 "so many more processes follow the buffer by it. They look whenever 5,000 events "
+                 "were written, and all they have seen and missed must be as many as were "
+                 "written; in between they sleep: there is one CPU. The change is the largest, "
+                 "from nothing mapped.",
+                 ["what is written", "nothing mapped",
+                  *(f"{count} observer" + "s" * (count != 1) for count in counts), "change"],
+                 [["a tracepoint's event", event_cost(unmapped), *map(event_cost, costs),
+                   change(max(costs) / unmapped)]])
 
 
 def writer_mapped(results: Results) -> Table:
@@ -216,13 +252,43 @@ def mapping(results: Results) -> Table:
                  plots=["map"])
 
 
+def index(results: Results) -> Table:
+    """Cost of the live index."""
+    rows = []
+    for size in results.axis("index", "mib", 1, 64, 256, kernel="ours"):
+        pages, subbufs, total, memory = (results.get("index", measure, kernel="ours", mib=size)
+                                         for measure in ("pages", "subbufs", "total", "memory"))
+        rows.append([f"{size} MiB", number(subbufs), number(pages), number(total),
+                     number(memory), number(memory / subbufs)])
+    return Table(f"`mmap()` of the live index ({results.unit})",
+                 "One call of `mmap()`, the first of that buffer's index, with the sub-buffers of "
+                 "4 KiB mapped already. Memory is what the kernel allocates for it, in bytes: 32 "
+                 "for each sub-buffer, the index's header, the rest of the last page, and what "
+                 "the kernel needs to reach these pages itself.",
+                 ["buffer", "sub-buffers", "pages", "the call", "memory", "memory a sub-buffer"],
+                 rows)
+
+
+def wakeup(results: Results) -> Table:
+    """How soon an event is seen."""
+    rows = [[way_label(way), KERNELS[kernel],
+             *(number(results.get("wakeup", kernel=kernel, way=way, state=state))
+               for state in ("asleep", "awake"))] for kernel, way in WAITERS]
+    return Table(f"From an event to a reader that has parsed it ({results.unit})",
+                 "Asleep: from the event's time stamp until the only reader has parsed it, who "
+                 "slept in `read(2)`, in `GET_READER`, or in `poll(2)` after "
+                 "`TRACE_MMAP_IOCTL_LIVE_WAIT` with one byte as the mark. Awake: the event is "
+                 "there, and the reader looks. Of several events the cheapest.",
+                 ["way to read", "kernel", "asleep", "awake"], rows, labels=2)
+
+
 def crossed(results: Results, table: str, key: str, *needed: Cell,
             show: Callable[[float], str] = number) -> tuple[list[Cell], list[list[str]]]:
     """The values of a key, and a row for each way with a figure for each of them."""
     values = results.axis(table, key, *needed, kernel="ours")
     rows = [[way_label(way), *(show(results.get(table, kernel="ours", way=way, **{key: value}))
                                for value in values)]
-            for way in results.axis(table, "way", "read", "mapping", kernel="ours")]
+            for way in results.axis(table, "way", "read", "mapping", "live", kernel="ours")]
     return values, rows
 
 
@@ -231,8 +297,9 @@ def loss(results: Results) -> Table:
     rates, rows = crossed(results, "loss", "rate", show=lambda value: f"{value:.1f}")
     return Table("Events lost, by the rate of writing (%)",
                  "A timer interrupt writes so many events of 128 bytes each millisecond, while a "
-                 "program on the same CPU reads. The part of them that was lost. The buffers are "
-                 "of the same size for all.",
+                 "program on the same CPU reads. The part of them that was lost, or, by the live "
+                 "view, missed. The buffers are of the same size for all; for the live view they "
+                 "are in overwrite mode, as it makes no room.",
                  ["way to read", *(f"{number(float(rate))}/ms" for rate in rates)], rows,
                  plots=["loss"])
 
@@ -268,7 +335,10 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "peers_beside": peers_beside,
     "writer_unmapped": writer_unmapped,
     "writer_mapped": writer_mapped,
+    "writer_observed": writer_observed,
     "mapping": mapping,
+    "index": index,
+    "wakeup": wakeup,
     "loss": loss,
     "cpus": cpus,
     "growth": growth,

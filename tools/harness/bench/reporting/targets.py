@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Optional
 
 from .results import Absent, Cell, Results
-from .tables import GET_READER_NEEDS, PAYLOADS
+from .tables import GET_READER_NEEDS, PAYLOADS, UNMAPPED
 from .text import Table, change, event_cost, number
 
 # A ratio, and where it was found.
@@ -51,9 +51,10 @@ def slashed(values: Iterable[float]) -> str:
 
 def get_reader_costs(results: Results) -> list[float]:
     """The cost of the ioctl everywhere it was measured; at least at the corners."""
-    for size, needed in GET_READER_NEEDS["ours"].items():
-        results.axis("get_reader", "events", *needed, kernel="ours", subbuf=size)
-    return [float(row["value"]) for row in results.find("get_reader", kernel="ours")]
+    where: dict[str, Cell] = {"kernel": "ours", "way": "mapping"}
+    for size, needed in GET_READER_NEEDS["ours", "mapping"].items():
+        results.axis("get_reader", "events", *needed, subbuf=size, **where)
+    return [float(row["value"]) for row in results.find("get_reader", **where)]
 
 
 def get_reader_cost(results: Results) -> Target:
@@ -89,6 +90,17 @@ def observing(results: Results) -> Target:
                   "at most 1.15 / 1.15 / 1.3 times the floor",
                   " / ".join(f"{ratio:.3f}" for ratio in ratios) + " times",
                   all(ratio <= most for ratio, most in zip(ratios, (1.15, 1.15, 1.3))))
+
+
+def observing_calls(results: Results) -> Target:
+    """Observing is done without system calls."""
+    rows = [row for table in ("drain", "peers")
+            for row in results.find(table, kernel="ours", way="live")]
+    calls = [float(row["calls"]) for row in rows if "calls" in row]
+    if len(calls) < len(rows):
+        raise Absent("no calls= in a result of way=live")
+    return Target("system calls of an observer while there is something to read, every payload "
+                  "and sub-buffer", "0", number(max(calls)), max(calls) == 0)
 
 
 def drain_large(results: Results) -> Target:
@@ -138,7 +150,8 @@ def against_mainline_all(results: Results) -> Target:
 
 def irqs_off(results: Results) -> Target:
     """Interrupts are off for a constant time."""
-    few, many = (results.get("irqs_off", kernel="ours", events=events) for events in (10, 400))
+    few, many = (results.get("irqs_off", kernel="ours", way="mapping", events=events)
+                 for events in (10, 400))
     return Target("interrupts off in `GET_READER` on a finished sub-buffer, 10 / 400 events",
                   "the same, within 1 %", f"{number(few)} / {number(many)}",
                   max(few, many) <= 1.01 * min(few, many))
@@ -165,6 +178,54 @@ def writer_mapped(results: Results) -> Target:
     ratio, where = max(found)
     return Target("writing an event, mapped", "within 1 % of stock",
                   f"{change(ratio)} at most ({where})", ratio <= 1.01)
+
+
+def live_unmapped(results: Results) -> Target:
+    """The live view costs nothing where it is not used."""
+    ratios = [results.get("writer", kernel="ours", **where)
+              / results.get("writer", kernel="before", **where) for where in UNMAPPED.values()]
+    return Target("writing an event, live index not mapped (`ring_buffer_benchmark` / a "
+                  "tracepoint's)", "within 0.1 % of the kernel before the live view",
+                  " / ".join(map(change, ratios)),
+                  all(0.999 <= ratio <= 1.001 for ratio in ratios))
+
+
+def observed(results: Results, observers: int) -> float:
+    """What an event costs the writer while others look."""
+    return results.get("writer", kernel="ours", bench="observed", observers=observers)
+
+
+def live_mapped(results: Results) -> Target:
+    """The live view costs little where it is used."""
+    unmapped = results.get("writer", kernel="ours", **UNMAPPED["a tracepoint's event"])
+    ratios = [observed(results, count) / unmapped for count in (0, 16)]
+    return Target("writing an event, live index mapped, 0 / 16 observers",
+                  "within 0.5 % of not mapped", " / ".join(map(change, ratios)),
+                  max(ratios) <= 1.005)
+
+
+def live_observers(results: Results) -> Target:
+    """Who only looks costs nothing."""
+    ratio = observed(results, 16) / observed(results, 0)
+    return Target("the same, 16 observers against none", "the same", change(ratio), ratio == 1)
+
+
+def live_memory(results: Results) -> Target:
+    """The live index takes little memory."""
+    costs = [results.get("index", "memory", kernel="ours", mib=size)
+             / results.get("index", "subbufs", kernel="ours", mib=size) for size in (64, 256)]
+    return Target("memory of the live index, all of it, 64 / 256 MiB buffer",
+                  "at most 32 bytes a sub-buffer",
+                  " / ".join(f"{cost:.1f}" for cost in costs) + " bytes", max(costs) <= 32)
+
+
+def live_wakeup(results: Results) -> Target:
+    """A sleeping observer is woken as soon as others are."""
+    read, live = (results.get("wakeup", kernel="ours", way=way, state="asleep")
+                  for way in ("read", "live"))
+    return Target("from an event to the sleeping observer that has parsed it",
+                  "within 1.5 times a blocking `read(2)`",
+                  f"{number(live)}: {live / read:.2f} times", live <= 1.5 * read)
 
 
 def map_slopes(results: Results, kernel: str) -> list[float]:
@@ -213,9 +274,10 @@ def map_memory(results: Results) -> Target:
 
 
 TARGETS: list[Callable[[Results], Target]] = [
-    get_reader_cost, get_reader_flat, drain_small, drain_large, observing, against_read, against_mainline,
+    get_reader_cost, get_reader_flat, drain_small, drain_large, against_read, against_mainline,
     against_mainline_all, irqs_off, writer_unmapped, writer_mapped, map_page, map_linear,
-    map_no_wait, map_memory,
+    map_no_wait, map_memory, observing, observing_calls, live_unmapped, live_mapped,
+    live_observers, live_memory, live_wakeup,
 ]
 
 

@@ -50,7 +50,9 @@ WAYS = {
 MAINLINE_COLOUR = "#d55e00"
 MAINLINE_MARKER = "triangle"
 
-KERNELS = {"ours": "this series", "mainline": "mainline", "stock": "stock 6.1"}
+# "before" is the series as far as it goes without the live view.
+KERNELS = {"ours": "this series", "mainline": "mainline", "stock": "stock 6.1",
+           "before": "before the live view"}
 
 # The figure's subject: the ways in the order of a table, each with its kernel.
 CORE = [("ours", "parse"), ("ours", "read"), ("mainline", "mapping"), ("ours", "mapping"),
