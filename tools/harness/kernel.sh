@@ -36,6 +36,7 @@ flavour_modules()
 {
 	case $flavour in
 	bench*)		printf '%s\n' "$harness/bench/module" ;;
+	default|debug)	printf '%s\n' "$harness/torture/module" ;;
 	esac
 }
 

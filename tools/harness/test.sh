@@ -59,6 +59,7 @@ all_tests()
 	background >"$work/background" 2>"$work/background.err" &
 	suite harness
 	suite selftests-default selftests default
+	suite torture-default torture default
 	suite mainline
 	suite samples
 	suite ftrace
@@ -66,6 +67,7 @@ all_tests()
 	cat "$work/background.err" >&2
 	cat "$work/background"
 	suite selftests-debug selftests debug "${halved[@]}"
+	suite torture-debug torture debug
 	[ "$what" != all ] || { suite flavours; suite patches patches boot; }
 }
 

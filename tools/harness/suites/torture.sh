@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/torture.sh [FLAVOUR]: everything at once for half a minute, see
+# ../torture/main.c. By hand, for an hour, with choices made before:
+#
+#   TORTURE_SECONDS=3600 TORTURE_SEED=1234 SMP=4 tools/harness/suites/torture.sh debug
+
+. "$(dirname "$0")/../lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+. "$harness/userland.sh"
+. "$harness/torture.sh"
+
+export FLAVOUR=${1:-${FLAVOUR:-default}}
+scratch
+find_base
+build_torture
+torture_guest "$torture_seconds" || {
+	status=$?
+	torture_repeat "tools/harness/suites/torture.sh $FLAVOUR"
+	exit $status
+}
