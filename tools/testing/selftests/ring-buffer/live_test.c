@@ -920,4 +920,50 @@ TEST_F(live, each_cpu_has_an_index_of_its_own)
 	watcher_close(&other);
 }
 
+/* "CPU hotplug": what was written is there, and what comes later is found. */
+TEST_F(live, the_observed_cpu_can_go_and_come_back)
+{
+	struct watcher late;
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	ASSERT_EQ(0, switch_cpu_online(self->ti.cpu, false));
+	EXPECT_LT(0, watch(&self->w));
+	EXPECT_EQ(0, watcher_wait(&self->w, 1));
+	ASSERT_EQ(0, watcher_open(&late, &self->ti, self->ti.cpu, LIVE_FROM_OLDEST));
+	EXPECT_LT(0, watch(&late));
+	ASSERT_EQ(0, switch_cpu_online(self->ti.cpu, true));
+	ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
+	overflow_buffer(&self->ti);
+	expect_all_accounted(_metadata, &self->ti, &self->w);
+	expect_all_accounted(_metadata, &self->ti, &late);
+	watcher_close(&late);
+}
+
+/* The kernel itself writes until the CPU is gone, and from when it comes back. */
+TEST_F(live, it_is_exact_while_the_cpu_goes_and_comes_back)
+{
+	struct live_observer *o = &self->w.o;
+	int i;
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	ASSERT_EQ(0, instance_write(&self->ti, "events/sched/enable", "1"));
+	for (i = 0; i < 3; i++) {
+		sleep_ms(20);
+		EXPECT_EQ(0, switch_cpu_online(self->ti.cpu, false));
+		ASSERT_LE(0, watch(&self->w));
+		EXPECT_EQ(0, switch_cpu_online(self->ti.cpu, true));
+		ASSERT_LE(0, watch_once(&self->w));
+	}
+	ASSERT_EQ(0, instance_write(&self->ti, "events/sched/enable", "0"));
+	ASSERT_LE(0, watch(&self->w));
+	EXPECT_LT(0, o->seen);
+	EXPECT_EQ(0, self->w.resets);
+	EXPECT_EQ(o->count, o->seen + o->missed);
+	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), o->count);
+	EXPECT_EQ(0, self->w.tally.malformed);
+}
+
 TEST_HARNESS_MAIN

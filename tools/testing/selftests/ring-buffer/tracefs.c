@@ -242,6 +242,14 @@ int run_on_cpu(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
+int switch_cpu_online(int cpu, bool online)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	return write_file(path, online ? "1" : "0");
+}
+
 /* The writer's CPU is the last one: the first can often not be unplugged. */
 static int choose_cpus(struct trace_instance *ti)
 {
@@ -325,6 +333,10 @@ static int set_subbuf_size(const struct trace_instance *ti, unsigned int kb)
 {
 	int err = 0;
 
+	/* A kernel without that file has sub-buffers of a page. */
+	if (kb == getpagesize() / 1024 &&
+	    instance_number(ti, "buffer_subbuf_size_kb") == -ENOENT)
+		return 0;
 	if (instance_number(ti, "buffer_subbuf_size_kb") != kb)
 		err = instance_write_number(ti, "buffer_subbuf_size_kb", kb);
 	return err ? complain(err, "buffer_subbuf_size_kb") : 0;

@@ -91,6 +91,7 @@ long overflow_buffer(struct trace_instance *ti);
 pid_t fork_writer(struct trace_instance *ti, unsigned int count, size_t size);
 
 int run_on_cpu(int cpu);
+int switch_cpu_online(int cpu, bool online);
 int write_file(const char *path, const char *text);
 ssize_t read_file(const char *path, char *text, size_t size);
 long long monotonic_ns(void);
