@@ -19,7 +19,8 @@
 # libraries), LIMIT=seconds, APPEND='kernel parameters', THREAD=single (one
 # emulation thread: safe for kernels that patch their own code under TCG),
 # ICOUNT=yes (one CPU whose clock counts its instructions, a nanosecond each),
-# CPU='-feature,...' (what the emulated CPU shall not have).
+# CPU='-feature,...' (what the emulated CPU shall not have), CONSOLE=file (where
+# the console's log goes), EXCEPT='regex' (no splats: the caller judges them).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -139,7 +140,7 @@ scratch
 image=${IMAGE:-$("$harness/kernel.sh")}
 # shellcheck disable=SC2012 # the names are ours
 ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
-console=$logs/console-$flavour-$$.log
+console=${CONSOLE:-$logs/console-$flavour-$$.log}
 limit=${LIMIT:-600}
 accel=${ACCEL:-auto}
 [ -z "${ICOUNT:-}" ] || accel=tcg SMP=1 THREAD=single

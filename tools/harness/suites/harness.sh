@@ -32,10 +32,16 @@ splat_line()
 	! "$harness/splats.sh" "$work/console"
 }
 
+excepted_line()
+{
+	printf '[    1.0] %s\n' "$1" >"$work/console"
+	EXCEPT=${1%% *} "$harness/splats.sh" "$work/console"
+}
+
 scratch
 mkdir "$work/with"
 echo 'came along' >"$work/with/file"
-echo 1..16
+echo 1..18
 check "a command's output and status come back"	\
 	ends 7 '^came along$' 'cat file; exit 7' WITH="$work/with"
 check "a program of the host runs with its libraries" \
@@ -53,6 +59,8 @@ for line in 'BUG: KASAN: use-after-free in f' 'UBSAN: shift-out-of-bounds in f' 
 	    'WARNING: possible circular locking dependency detected' \
 	    'WARNING: suspicious RCU usage' 'INFO: task cat:1 blocked for more than 120 seconds.' \
 	    'rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:' \
+	    'BUG: KCSAN: data-race in f / g' \
 	    'kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)'; do
 	check "a splat: $line" splat_line "$line"
 done
+check "what the caller judges himself is no splat" excepted_line 'BUG: KCSAN: data-race in f / g'
