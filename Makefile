@@ -50,6 +50,9 @@ import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
 ftrace-baseline: packages-test	## make the kept list of the stock kernel's ftrace results anew
 	@$(harness)/suites/ftrace.sh baseline
 
+kcsan-baseline: packages-test	## make the kept list of the stock kernel's data races anew
+	@$(harness)/suites/kcsan.sh baseline
+
 bench-keep: packages-test	## write the document and the README's table from the last "make bench"
 	@$(harness)/bench/keep.sh
 
@@ -66,4 +69,4 @@ clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
 .PHONY: help demo test check kunit test-all guest shell kernel-image bench bench-keep series \
-	import ftrace-baseline packages packages-test packages-bench clean
+	import ftrace-baseline kcsan-baseline packages packages-test packages-bench clean

@@ -36,9 +36,15 @@ flavour_modules()
 {
 	case $flavour in
 	bench*)		printf '%s\n' "$harness/bench/module" ;;
-	default|debug)	printf '%s\n' "$harness/torture/module" ;;
+	default|debug|kcsan)	printf '%s\n' "$harness/torture/module" ;;
 	esac
 }
+
+# The kcsan suite wants to know which function an inlined one was.
+case $flavour in
+kcsan)	flavour_make=(CFLAGS_ring_buffer.o=-g CFLAGS_trace.o=-g) ;;
+*)	flavour_make=() ;;
+esac
 
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 # Two checkouts, or two cache folders, share what they compile.
@@ -48,7 +54,7 @@ export KBUILD_BUILD_TIMESTAMP='' KBUILD_BUILD_USER=harness KBUILD_BUILD_HOST=har
 kmake()
 {
 	make -C "$src" O="$build" ARCH="$arch" CC="ccache gcc" HOSTCC="ccache gcc" \
-	     -j"$(nproc)" "$@"
+	     -j"$(nproc)" "${flavour_make[@]}" "$@"
 }
 
 # A later fragment's line for a symbol replaces an earlier one's.
@@ -103,6 +109,15 @@ install_flavour_modules()
 	done
 }
 
+# What the kcsan suite needs to name what it finds.
+install_symbols()
+{
+	[ "$flavour" = kcsan ] || return 0
+	objcopy --only-keep-debug "$build/vmlinux" "$image.new/vmlinux.debug"
+	nm "$build/kernel/trace/built-in.a" 2>/dev/null |
+		awk '$2 ~ /^[tT]$/ { print $3 }' | sort -u >"$image.new/trace.symbols"
+}
+
 install_image()
 {
 	rm -rf "$image.new"
@@ -114,6 +129,7 @@ install_image()
 		cp "$build/arch/x86/boot/bzImage" "$image.new/"
 		kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
 		install_flavour_modules
+		install_symbols
 		rm -f "$image.new"/lib/modules/*/build "$image.new"/lib/modules/*/source
 	fi
 	mv "$image.new" "$image"
@@ -144,7 +160,7 @@ find_image()
 	scratch
 	find_base
 	stage_onto_base "$work/stage"
-	image=$cache/image-$( (echo "$series_key $flavour $arch"; gcc --version
+	image=$cache/image-$( (echo "$series_key $flavour $arch${flavour_make[*]:+ ${flavour_make[*]}}"; gcc --version
 		flavour_fragments | xargs cat
 		flavour_modules | while read -r dir; do
 			(cd "$dir" && find . -type f | sort | xargs sha256sum)

@@ -48,6 +48,7 @@ background()
 {
 	renice -n 10 $BASHPID >/dev/null
 	FLAVOUR=debug "$harness/kernel.sh" >/dev/null || :
+	FLAVOUR=kcsan "$harness/kernel.sh" >/dev/null || :
 	suite check
 	suite kunit
 	[ "$what" != ci ] || suite patches patches compile
@@ -68,6 +69,7 @@ all_tests()
 	cat "$work/background"
 	suite selftests-debug selftests debug "${halved[@]}"
 	suite torture-debug torture debug
+	suite kcsan
 	[ "$what" != all ] || { suite flavours; suite patches patches boot; }
 }
 

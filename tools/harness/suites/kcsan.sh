@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/kcsan.sh: everything at once, see torture/main.c, on a kernel that looks
+# for data races. Those in the tracing have to be on the list kcsan-baseline.txt.
+# If a pair is not, but both functions race on it with others, it may only be that
+# it was not caught before: that is told, and does not fail. A function that the
+# series brings is not on the list, so it fails.
+#
+# So that a detector that finds nothing does not pass, the module torture_event
+# has a race, and that must be found.
+#
+# suites/kcsan.sh baseline [RUNS]: make that list, of what the stock kernel has under
+# the same load, as far as it has the means. A rare race takes many RUNS to be seen,
+# 10 if nothing is said, so what is on the list stays there: remove it to begin anew.
+#
+# TORTURE_SECONDS= (here 60 if it is not set), TORTURE_SEED= and SMP= as for
+# suites/torture.sh.
+
+. "$(dirname "$0")/../lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+. "$harness/userland.sh"
+. "$harness/tap.sh"
+
+export FLAVOUR=kcsan TORTURE_SECONDS=${TORTURE_SECONDS:-60}
+. "$harness/torture.sh"
+
+list=$harness/kcsan-baseline.txt
+planted='race_with_others / race_with_others'
+control=/sys/kernel/debug/kcsan
+
+# load [stock]: reports go to $work/reports, the console's lines to $console.
+load()
+{
+	local status=0
+	export EXCEPT='BUG: KCSAN: ' CONSOLE=$console TORTURE_MODULE=race=1
+	torture_guest "$torture_seconds" "echo on >$control" "echo off >$control" "$@" || status=$?
+	"$harness/kcsan/reports.py" "$console" "$image" >"$work/reports"
+	return $status
+}
+
+# The pairs among the reports of KIND, but for the planted one.
+pairs()
+{
+	gawk -F '\t' -v kind="$1" -v planted="$planted" '$1 == kind && $2 != planted { print $2 }' \
+		"$work/reports" | sort -u
+}
+
+# What KCSAN said of a pair, the first time.
+show_report()
+{
+	local line
+	line=$(gawk -F '\t' -v pair="$1" '$2 == pair { print $3; exit }' "$work/reports")
+	sed -n "$line,\$p" "$console" | gawk '/={20}/ { exit } { print }' | head -n 80
+}
+
+known() { grep -v '^#' "$list"; }
+known_functions() { known | sed 's, / ,\n,' | sort -u; }
+
+# Of the pairs on standard input, those with a function that races in no other.
+strange()
+{
+	gawk -F ' / ' 'NR == FNR { known[$1]; next }
+		!($1 in known && $2 in known)' <(known_functions) -
+}
+
+# Twice as many places are looked at: what is rare is to be on the list.
+make_list()
+{
+	local run
+	export SERIES=none APPEND="${APPEND:-} kcsan.skip_watch=100"
+	image=$("$harness/kernel.sh")
+	known >"$work/all" 2>/dev/null || :
+	for ((run = 1; run <= $1; run++)); do
+		torture_seed=$((torture_seed + 1))
+		load stock || die "the stock kernel did not come to the end"
+		pairs trace >>"$work/all"
+		say "-- run $run of $1: $(pairs trace | wc -l) pairs, $(sort -u "$work/all" | wc -l) in all"
+	done
+	{
+		echo '# SPDX-License-Identifier: GPL-2.0'
+		echo '#'
+		echo '# Pairs of functions of which KCSAN reports a data race in the tracing of the'
+		echo "# stock kernel, $(kernel_version "$base"): made by \"make kcsan-baseline\", which runs the load of"
+		echo '# suites/kcsan.sh on the kcsan flavour without the series, and adds what it finds.'
+		sort -u "$work/all"
+	} >"$list"
+	say "-- $(known | wc -l) pairs are in $list"
+}
+
+planted_is_found()
+{
+	grep -qF "$planted" "$work/reports" || { echo "no report of $planted"; return 1; }
+}
+
+planted_is_strange() { [ "$(strange <<<"$planted")" = "$planted" ]; }
+
+judge()
+{
+	local pair
+	pairs trace | grep -vxFf <(known) >"$work/unknown" || :
+	strange <"$work/unknown" >"$work/strange"
+	check "the race that was planted is found" planted_is_found
+	check "it would fail if it were not planted" planted_is_strange
+	check "every other race in the tracing is one of the stock kernel's" empty "$work/strange"
+	while read -r pair; do
+		show_report "$pair" | sed "s/^/# /"
+	done <"$work/strange"
+	echo "# the stock kernel's races in the tracing: $(pairs trace | grep -cxFf <(known))"
+	grep -vxFf "$work/strange" "$work/unknown" | sed 's/^/# not on the list, but both functions are: /' || :
+	pairs other | sed 's/^/# elsewhere, not judged: /'
+}
+
+empty() { [ ! -s "$1" ] || { cat "$1"; return 1; }; }
+
+run_load()
+{
+	local status=0
+	echo 1..3
+	load || status=$?
+	judge
+	[ $status -eq 0 ] || torture_repeat tools/harness/suites/kcsan.sh
+	return $status
+}
+
+scratch
+find_base
+build_torture
+console=$logs/console-kcsan-$$.log
+if [ "${1:-}" = baseline ]; then
+	make_list "${2:-10}"
+else
+	image=$("$harness/kernel.sh")
+	run_load
+fi
