@@ -174,7 +174,7 @@ static void rb_live_count(u64 *shown, local_t *count)
 
 	do {
 		now = local_read(count);
-		*shown = now;
+		WRITE_ONCE(*shown, now);
 		barrier();
 	} while (now != local_read(count));
 }
@@ -215,8 +215,9 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 	if (!live)
 		return;
 
-	now.generation = live->index->commit_generation;
-	now.commit = rb_commit_index(cpu_buffer);
+	/* Whoever interrupts here and leaves the page looks himself, later */
+	now.generation = READ_ONCE(live->index->commit_generation);
+	now.commit = rb_page_commit(READ_ONCE(cpu_buffer->commit_page));
 	/* They may change meanwhile: who does it looks again himself */
 	wake.generation = READ_ONCE(live->wake_generation);
 	wake.commit = READ_ONCE(live->wake_commit);
