@@ -794,13 +794,52 @@ int ring_buffer_live_wait(struct trace_buffer *buffer, int cpu,
 }
 
 /**
+ * ring_buffer_live_queue - have a polled file woken as any kind of reader
+ * @buffer: the buffer it reads
+ * @cpu: the CPU whose buffer it reads
+ * @filp: the file that is polled
+ * @poll_table: the poll table
+ *
+ * epoll learns where a file waits when the file is added, and asks no more. A
+ * file may wait for a position, or be a consumer's again, after that.
+ *
+ * Context: May sleep.
+ */
+void ring_buffer_live_queue(struct trace_buffer *buffer, int cpu,
+			    struct file *filp, poll_table *poll_table)
+{
+	struct ring_buffer_per_cpu *cpu_buffer;
+
+	if (!cpumask_test_cpu(cpu, buffer->cpumask))
+		return;
+	cpu_buffer = buffer->buffers[cpu];
+
+	poll_wait(filp, &cpu_buffer->live_waiters, poll_table);
+	poll_wait(filp, &cpu_buffer->irq_work.waiters, poll_table);
+	poll_wait(filp, &cpu_buffer->irq_work.full_waiters, poll_table);
+}
+
+/**
+ * ring_buffer_live_wake - have everybody who waits for a position look again
+ * @buffer: the buffer they watch
+ * @cpu: the CPU whose buffer they watch
+ *
+ * Context: Any.
+ */
+void ring_buffer_live_wake(struct trace_buffer *buffer, int cpu)
+{
+	if (cpumask_test_cpu(cpu, buffer->cpumask))
+		wake_up_all(&buffer->buffers[cpu]->live_waiters);
+}
+
+/**
  * ring_buffer_live_poll - is there enough beyond a position?
  * @buffer: the buffer that is watched
  * @cpu: the CPU whose buffer is watched
- * @filp: the file that is polled
- * @poll_table: the poll table
  * @pos: the position reached, and the bytes wanted beyond it
  * @percent: of the buffer, to be wanted if @pos does not say how much
+ *
+ * The file is on the queue already: ring_buffer_live_queue() comes first.
  *
  * Context: May sleep. Interrupts @cpu if there is not enough.
  *
@@ -808,7 +847,6 @@ int ring_buffer_live_wait(struct trace_buffer *buffer, int cpu,
  * mapped, else 0.
  */
 __poll_t ring_buffer_live_poll(struct trace_buffer *buffer, int cpu,
-			       struct file *filp, poll_table *poll_table,
 			       const struct trace_live_position *pos,
 			       unsigned int percent)
 {
@@ -820,8 +858,6 @@ __poll_t ring_buffer_live_poll(struct trace_buffer *buffer, int cpu,
 	if (!cpumask_test_cpu(cpu, buffer->cpumask))
 		return ret;
 	cpu_buffer = buffer->buffers[cpu];
-
-	poll_wait(filp, &cpu_buffer->live_waiters, poll_table);
 
 	mutex_lock(&cpu_buffer->mapping_lock);
 	live = cpu_buffer->live;

@@ -151,6 +151,9 @@ static long tracing_buffers_live_wait(struct ftrace_buffer_info *info,
 
 	if (!arg) {
 		WRITE_ONCE(info->live_waits, false);
+		/* Who waits asks again, and waits as a consumer */
+		ring_buffer_live_wake(iter->array_buffer->buffer,
+				      iter->cpu_file);
 		return 0;
 	}
 
@@ -173,6 +176,8 @@ static bool trace_live_poll(struct ftrace_buffer_info *info, struct file *filp,
 	struct trace_live_position pos;
 	bool waits;
 
+	ring_buffer_live_queue(iter->array_buffer->buffer, iter->cpu_file,
+			       filp, poll_table);
 	if (!READ_ONCE(info->live_waits))
 		return false;
 
@@ -183,8 +188,8 @@ static bool trace_live_poll(struct ftrace_buffer_info *info, struct file *filp,
 
 	if (waits)
 		*ret = ring_buffer_live_poll(iter->array_buffer->buffer,
-					     iter->cpu_file, filp, poll_table,
-					     &pos, iter->tr->buffer_percent);
+					     iter->cpu_file, &pos,
+					     iter->tr->buffer_percent);
 	return waits;
 }
 #else

@@ -464,6 +464,55 @@ TEST_F(live_wait, NULL_takes_the_position_back)
 	EXPECT_EQ(0, live_wait_errno(self->w.fd, NULL));
 }
 
+/* A child that waits for what is in @ep, which it does not change any more. */
+static pid_t fork_epoll_sleeper(struct trace_instance *ti, int ep)
+{
+	struct epoll_event event;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	run_on_cpu(ti->other_cpu);
+	_exit(epoll_wait(ep, &event, 1, WOKEN_MS) != 1);
+}
+
+/* epoll asks where a file waits when it is added, and not again. */
+TEST_F(live_wait, epoll_has_the_file_before_it_has_a_position)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0);
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->w.fd, &event));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	self->pid = fork_epoll_sleeper(&self->ti, ep);
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	close(ep);
+}
+
+TEST_F(live_wait, epoll_keeps_the_file_when_the_position_is_taken_back)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0);
+
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->w.fd, &event));
+	self->pid = fork_epoll_sleeper(&self->ti, ep);
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	EXPECT_EQ(0, live_wait_errno(self->w.fd, NULL));
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	close(ep);
+}
+
 /* "GET_READER works beside it": what is consumed is still to be seen. */
 TEST_F(live_wait, consumers_change_nothing_for_an_observer)
 {
