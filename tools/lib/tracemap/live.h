@@ -471,6 +471,26 @@ static inline bool live_check(const struct live_observer *o)
 	return o->copied || live__check(o);
 }
 
+/*
+ * The bytes may change while they are copied; then the copy is thrown away. The
+ * thread sanitizer wants to see atomic loads all the same.
+ */
+static inline void live__copy_bytes(unsigned char *to, const unsigned char *from,
+				    uint32_t len)
+{
+#ifdef __SANITIZE_THREAD__
+	uint32_t i;
+
+	for (i = 0; i < len; i += 4) {
+		uint32_t word = subbuf__load_host(from + i);
+
+		memcpy(to + i, &word, 4);
+	}
+#else
+	memcpy(to, from, len);
+#endif
+}
+
 /**
  * live_copy - have the bytes of this look where nobody overwrites them
  * @o: the observer, after live_look() said LIVE_EVENTS
@@ -485,15 +505,11 @@ static inline int live_copy(struct live_observer *o, struct subbuf_iter *it,
 			    void *buf, size_t size)
 {
 	const unsigned char *from = it->next;
-	uint32_t len = it->end - it->next, i;
+	uint32_t len = it->end - it->next;
 
 	if (len > size)
 		return -ENOSPC;
-	for (i = 0; i < len; i += 4) {
-		uint32_t word = subbuf__load_host(from + i);
-
-		memcpy((char *)buf + i, &word, 4);
-	}
+	live__copy_bytes((unsigned char *)buf, from, len);
 	if (!live__check(o))
 		return 0;
 	it->data = (const unsigned char *)buf;
@@ -626,6 +642,72 @@ static inline int live_figures(const struct live_observer *o,
 	f->nr_subbufs = o->nr_subbufs;
 	for (tries = 0; tries < LIVE_TRIES; tries++) {
 		if (live__figures_once(o, meta, f))
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+/**
+ * struct live_newest - where the writer is
+ * @epoch: the others are of this epoch
+ * @generation: the sub-buffer it is writing
+ * @bytes: of that one, committed
+ * @events: committed in this epoch, all of them
+ */
+struct live_newest {
+	uint32_t epoch;
+	uint32_t generation;
+	uint32_t bytes;
+	uint64_t events;
+};
+
+static inline bool live__newest_once(const struct live_observer *o,
+				     struct live_newest *n)
+{
+	const struct trace_live_index *index = o->index;
+	const struct trace_live_subbuf *entry;
+	struct subbuf_record rec;
+	struct subbuf_iter it;
+	uint32_t id;
+
+	n->epoch = live__load_acquire(&index->epoch);	/* [RESET] */
+	/* pairs with [LEAVE] */
+	n->generation = live__load_acquire(&index->commit_generation);
+	id = live__load(&index->commit_id);
+	if (n->epoch & 1 || id >= o->nr_subbufs)
+		return false;
+	entry = live__entry(o, id);
+	if (live__load_acquire(&entry->generation) != n->generation)
+		return false;
+	n->events = live__load64(&entry->before);
+	it = subbuf_begin(&o->format, o->subbufs +	/* pairs with [COMMIT] */
+			  (size_t)id * o->format.subbuf_size);
+	n->bytes = it.end - it.data;
+	while (subbuf_next(&it, &rec))
+		n->events++;
+	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
+	return live__load(&entry->generation) == n->generation &&
+	       live__load(&index->epoch) == n->epoch &&
+	       live__load(&index->commit_generation) == n->generation;
+}
+
+/**
+ * live_newest - where the writer is, and how many events that makes
+ * @o: an observer of the buffer
+ * @n: to fill
+ *
+ * live_figures() counts up to the last finished sub-buffer. This goes through
+ * the one that is being written as well. The position does not matter, and
+ * does not move.
+ *
+ * Return: 0, or -EAGAIN while a reset goes on or the writer is too quick.
+ */
+static inline int live_newest(const struct live_observer *o, struct live_newest *n)
+{
+	int tries;
+
+	for (tries = 0; tries < LIVE_TRIES; tries++) {
+		if (live__newest_once(o, n))
 			return 0;
 	}
 	return -EAGAIN;

@@ -57,6 +57,7 @@ struct watcher {
 
 	uint32_t next;		/* number expected next, losses apart */
 	uint64_t looks, refused, gaps, ever;
+	struct live_newest newest;
 	uint32_t buf[256];
 };
 
@@ -146,17 +147,37 @@ static bool watch_once(struct watcher *w)
 	return true;
 }
 
+/* The writer is never behind an observer, nor behind where it was. */
+static void look_at_newest(struct watcher *w)
+{
+	struct live_newest n, *last = &w->newest;
+
+	if (live_newest(&w->o, &n))
+		return;
+	if (n.epoch == w->o.epoch)
+		check(n.events >= w->o.count);
+	if (n.epoch == last->epoch) {
+		check(n.events >= last->events);
+		check((int32_t)(n.generation - last->generation) >= 0);
+		check(n.generation != last->generation || n.bytes >= last->bytes);
+	}
+	*last = n;
+}
+
 static void *watch(void *arg)
 {
 	struct watcher *w = arg;
 	bool stop;
 
 	w->next = w->o.first;
+	w->newest.epoch = 1;	/* none yet: epochs are even */
 	do {
 		stop = __atomic_load_n(&w->s->stop, __ATOMIC_ACQUIRE);
 		while (watch_once(w)) {
 			if (w->slow && chance(&w->rand, 8))
 				delay(&w->rand);
+			if (chance(&w->rand, 8))
+				look_at_newest(w);
 		}
 		sched_yield();
 	} while (!stop);
@@ -186,9 +207,15 @@ static void expect_figures(struct watcher *w)
 {
 	struct sim *s = w->s;
 	struct live_figures f;
+	struct live_newest n;
 
-	if (!check(!live_figures(&w->o, &s->meta, &f)))
+	if (!check(!live_figures(&w->o, &s->meta, &f)) ||
+	    !check(!live_newest(&w->o, &n)))
 		return;
+	check(n.epoch == w->o.epoch);
+	check(n.events == w->o.count);
+	check(n.generation == s->index->commit_generation);
+	check(n.bytes == subbuf_committed(&s->f, subbuf_of(s, s->commit)));
 	check(f.epoch == w->o.epoch);
 	check(f.committed == entry_of(s, s->commit)->before);
 	check(f.committed + s->entries[s->commit] == w->o.count);
