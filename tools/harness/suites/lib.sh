@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/lib.sh [host|ours|stock|mainline|special|cost]...: libtracemap. First
+# what needs no kernel, under the sanitizers; then the same test program in a
+# guest of our kernel, of stock 6.1 and of mainline's 6.12, and in guests with
+# much memory and with a CPU that is not up yet; then what merging costs, in a
+# guest whose clock counts instructions. The default is all.
+
+. "$(dirname "$0")/../lib.sh"
+. "$harness/tap.sh"
+
+library=$top/tools/lib/tracemap
+
+# shellcheck disable=SC2317 # step calls it
+build()
+{
+	make -C "$library" O="$work/lib"
+	gcc -O2 -g -static -Wall -Wextra -Werror -I"$library" \
+		-idirafter "$top/include/uapi" -o "$work/with/lib_guest" \
+		"$library"/tests/*.c "$work/lib/libtracemap.a" -pthread
+	gcc -O2 -static -Wall -Wextra -Werror -D_FILE_OFFSET_BITS=64 -I"$library" \
+		-idirafter "$top/include/uapi" -o "$work/with/merge_cost" \
+		"$library"/tests/cost/merge_cost.c "$work/lib/libtracemap.a"
+}
+
+# What huge buffers need is memory; that they are mapped by 4 KiB pages is slow.
+special()
+{
+	MEM=5G guest ours 'more than 2 GiB'
+	APPEND=maxcpus=1 guest ours 'a CPU comes up'
+	SERIES=none APPEND=maxcpus=1 guest stock 'a CPU comes up'
+	LINUX=6.12 APPEND=maxcpus=1 guest mainline 'a CPU comes up'
+}
+
+# guest KERNEL [PART OF A TEST'S NAME]
+guest()
+{
+	WITH=$work/with LIMIT=${LIMIT:-900} "$harness/guest.sh" \
+		"./lib_guest $1 '${2:-}'" || status=1
+}
+
+scratch
+mkdir "$work/with"
+status=0
+[ $# -gt 0 ] || set -- host ours stock mainline special cost
+step "building libtracemap and its test" lib build
+for what; do
+	case $what in
+	host)
+		echo 1..1
+		check "make check" make -C "$library" O="$work/lib" check
+		;;
+	ours)		guest ours ;;
+	stock)		SERIES=none guest stock ;;
+	mainline)	LINUX=6.12 guest mainline ;;
+	special)	special ;;
+	cost)		ICOUNT=yes WITH=$work/with "$harness/guest.sh" ./merge_cost || status=1 ;;
+	*)		die "lib.sh $what: not one of host, ours, stock, mainline, special, cost" ;;
+	esac
+done
+exit $status

@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Test of the core without a kernel: sub-buffers out of files and pipes, whole,
+ * cut off and damaged; an instance made of pipes, waited for; an observer of the
+ * simulated buffer of live_sim.h.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "live_sim.h"
+#include "subbuf_gen.h"
+
+static int failures;
+
+static bool check_at(bool ok, const char *what, const char *func, int line)
+{
+	if (!ok && ++failures <= 10)
+		printf("# %s:%d: not so: %s\n", func, line, what);
+	return ok;
+}
+
+/* ---- Files of sub-buffers ---- */
+
+static int new_file(void)
+{
+	return memfd_create("core_test", MFD_CLOEXEC);
+}
+
+static void put_page(int fd, struct gen *g)
+{
+	check(write(fd, g->page, g->f.subbuf_size) == (ssize_t)g->f.subbuf_size);
+	free(g->page);
+}
+
+/* Events of the values @from to @to, each 1 later, the first at @ts. */
+static void put_events(int fd, const struct subbuf_format *f, uint64_t ts,
+		       uint32_t from, uint32_t to, int64_t missed)
+{
+	struct gen g;
+
+	gen_start(&g, f, ts - 1);
+	for (; from <= to; from++)
+		gen_event(&g, 1, from, 1 + from % 28);
+	gen_end(&g, missed);
+	put_page(fd, &g);
+}
+
+static struct tracemap_cpu *open_file(int fd, const struct subbuf_format *f)
+{
+	struct tracemap_cpu *cpu = NULL;
+
+	lseek(fd, 0, SEEK_SET);
+	check(tracemap_cpu_open_file(&cpu, fd, 7, f) == 0);
+	return cpu;
+}
+
+static uint32_t value_of(const struct tracemap_record *rec, bool big_endian)
+{
+	uint32_t value;
+
+	if (!rec->data)
+		return 0;
+	memcpy(&value, rec->data, 4);
+	return big_endian == subbuf__host_big ? value : __builtin_bswap32(value);
+}
+
+/* The next record is @value at @ts, after @missed. */
+#define check_next(cpu, ts, value, missed) \
+	check(next_is(cpu, ts, value, missed))
+
+static bool next_is(struct tracemap_cpu *cpu, uint64_t ts, uint32_t value,
+		    uint64_t missed)
+{
+	struct tracemap_record rec = { 0 }, peeked = { 0 };
+	bool big = cpu->format.big_endian;
+
+	return tracemap_cpu_peek(cpu, &peeked) == 1 &&
+	       tracemap_cpu_next(cpu, &rec) == 1 && !memcmp(&rec, &peeked, sizeof(rec)) &&
+	       rec.ts == ts && value_of(&rec, big) == value && rec.missed == missed &&
+	       rec.cpu == 7 && (!value || rec.size == 4 * (1 + value % 28));
+}
+
+static int next_error(struct tracemap_cpu *cpu)
+{
+	struct tracemap_record rec;
+
+	return tracemap_cpu_next(cpu, &rec);
+}
+
+static void test_formats(void)
+{
+	static const struct subbuf_format formats[] = {
+		{ 4096, 8, 8, 16, false }, { 4096, 8, 4, 12, false },
+		{ 4096, 8, 8, 16, true }, { 4096, 8, 4, 12, true },
+		{ 65536, 8, 8, 16, false },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(formats); i++) {
+		struct tracemap_cpu *cpu;
+		int fd = new_file();
+
+		put_events(fd, &formats[i], 1000, 1, 50, 0);
+		put_events(fd, &formats[i], 2000, 51, 60, 5);
+		put_events(fd, &formats[i], 3000, 61, 61, -1);
+		cpu = open_file(fd, &formats[i]);
+		check(tracemap_cpu_number(cpu) == 7);
+		check(tracemap_cpu_way(cpu) == TRACEMAP_READ);
+		for (uint32_t v = 1; v <= 50; v++)
+			check_next(cpu, 999 + v, v, 0);
+		for (uint32_t v = 51; v <= 60; v++)
+			check_next(cpu, 1949 + v, v, v == 51 ? 5 : 0);
+		check_next(cpu, 3000, 61, TRACEMAP_MISSED_UNKNOWN);
+		check(next_error(cpu) == -ENODATA);
+		check(next_error(cpu) == -ENODATA);
+		tracemap_cpu_close(cpu);
+		close(fd);
+	}
+}
+
+/* Also before a time stamp, before padding, and before nothing at all. */
+static void test_loss(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	struct tracemap_cpu *cpu;
+	int fd = new_file();
+	struct gen g;
+
+	gen_start(&g, &f, 50);
+	gen_time_stamp(&g, 1000);
+	gen_event(&g, 5, 1, 2);
+	gen_end(&g, 3);
+	put_page(fd, &g);
+	gen_start(&g, &f, 2000);
+	gen_head(&g, SUBBUF_TYPE_PADDING, 1);
+	gen_put(&g, 8);
+	gen_put(&g, 0);
+	gen_end(&g, 4);
+	put_page(fd, &g);
+	gen_start(&g, &f, 3000);
+	gen_end(&g, -1);
+	put_page(fd, &g);
+	put_events(fd, &f, 4000, 2, 2, 0);
+
+	cpu = open_file(fd, &f);
+	check_next(cpu, 1005, 1, 3);
+	check_next(cpu, 2001, 0, 4);
+	check_next(cpu, 3000, 0, TRACEMAP_MISSED_UNKNOWN);
+	check_next(cpu, 4000, 2, 0);
+	check(next_error(cpu) == -ENODATA);
+	tracemap_cpu_close(cpu);
+	close(fd);
+}
+
+/* Where the records end, and where each of the first three begins. */
+static void test_cut_off(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	static const struct { uint32_t size, events, errors; } cuts[] = {
+		{ 4, 0, 1 }, { 15, 0, 1 }, { 16, 0, 1 }, { 20, 0, 1 },
+		{ 28, 1, 1 }, { 30, 1, 1 }, { 44, 2, 1 }, { 64, 3, 0 }, { 100, 3, 0 },
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(cuts); i++) {
+		struct tracemap_cpu *cpu;
+		int fd = new_file();
+
+		put_events(fd, &f, 1000, 1, 1, 0);
+		put_events(fd, &f, 2000, 1, 3, 0);
+		check(ftruncate(fd, 4096 + cuts[i].size) == 0);
+		cpu = open_file(fd, &f);
+		check_next(cpu, 1000, 1, 0);
+		for (uint32_t v = 1; v <= cuts[i].events; v++)
+			check_next(cpu, 1999 + v, v, 0);
+		if (cuts[i].errors)
+			check(next_error(cpu) == -EBADMSG);
+		check(next_error(cpu) == -ENODATA);
+		check(next_error(cpu) == -ENODATA);
+		tracemap_cpu_close(cpu);
+		close(fd);
+	}
+}
+
+/* A number of lost events that is behind the end of the file is not known. */
+static void test_cut_off_loss(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	int fd = new_file();
+	struct tracemap_cpu *cpu;
+
+	put_events(fd, &f, 1000, 1, 1, 9);
+	check(ftruncate(fd, 16 + 12 + 4) == 0);
+	cpu = open_file(fd, &f);
+	check_next(cpu, 1000, 1, TRACEMAP_MISSED_UNKNOWN);
+	check(next_error(cpu) == -ENODATA);
+	tracemap_cpu_close(cpu);
+	close(fd);
+}
+
+static void test_damage(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	struct tracemap_batch *b = NULL;
+	struct subbuf_record r;
+	struct tracemap_cpu *cpu;
+	int fd = new_file();
+	struct gen g;
+
+	gen_start(&g, &f, 999);
+	gen_event(&g, 1, 1, 2);
+	gen_head(&g, 0, 1);
+	gen_put(&g, 100000);
+	gen_end(&g, 0);
+	put_page(fd, &g);
+	put_events(fd, &f, 2000, 2, 2, 0);
+	gen_start(&g, &f, 3000);
+	g.pos = 5000;
+	gen_long(&g, 8, 8, 5000);
+	put_page(fd, &g);
+	put_events(fd, &f, 4000, 3, 3, 0);
+
+	cpu = open_file(fd, &f);
+	check_next(cpu, 1000, 1, 0);
+	check(next_error(cpu) == -EBADMSG);
+	check_next(cpu, 2000, 2, 0);
+	check(next_error(cpu) == -EBADMSG);
+	check_next(cpu, 4000, 3, 0);
+	check(next_error(cpu) == -ENODATA);
+	tracemap_cpu_close(cpu);
+
+	/* The same by batches. */
+	cpu = open_file(fd, &f);
+	check(tracemap_cpu_accept(cpu) == -EINVAL);
+	check(tracemap_cpu_fetch(cpu, &b) == 1);
+	check(tracemap_batch_next(b, &r) && !tracemap_batch_next(b, &r));
+	check(b->it.corrupt && b->events == 1 && b->cpu == 7);
+	check(tracemap_cpu_accept(cpu) == 1);
+	check(tracemap_cpu_fetch(cpu, &b) == -EBADMSG);
+	check(tracemap_cpu_fetch(cpu, &b) == 1);
+	check(tracemap_batch_next(b, &r) && r.ts == 2000);
+	tracemap_cpu_close(cpu);
+	close(fd);
+}
+
+/* What was not taken of a batch comes again, a loss only once. */
+static void test_one_place(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	struct tracemap_batch *b, copy;
+	struct tracemap_record rec;
+	struct subbuf_record r;
+	struct tracemap_cpu *cpu;
+	int fd = new_file();
+
+	put_events(fd, &f, 1000, 1, 9, 6);
+	put_events(fd, &f, 2000, 10, 11, 2);
+	cpu = open_file(fd, &f);
+	check(tracemap_cpu_peek(cpu, &rec) == 1 && rec.missed == 6);
+	check(tracemap_cpu_fetch(cpu, &b) == 1 && b->missed == 6);
+	check(tracemap_cpu_fetch(cpu, &b) == 1 && b->missed == 6);
+	check(tracemap_batch_next(b, &r) && r.ts == 1000);
+	check(tracemap_cpu_fetch(cpu, &b) == 1 && b->missed == 0);
+	check_next(cpu, 1001, 2, 0);
+	check(tracemap_cpu_fetch(cpu, &b) == 1);
+	copy = *b;
+	while (tracemap_batch_next(&copy, &r))
+		;
+	check(r.ts == 1008);
+	*b = copy;
+	check(b->events == 9);
+	check(tracemap_cpu_peek(cpu, &rec) == 1 && rec.ts == 2000 && rec.missed == 2);
+	check_next(cpu, 2000, 10, 2);
+	check_next(cpu, 2001, 11, 0);
+	check(tracemap_cpu_fetch(cpu, &b) == -ENODATA);
+	tracemap_cpu_close(cpu);
+	close(fd);
+}
+
+/* A pipe: what is there of a sub-buffer waits for the rest. */
+static void test_pipe(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	struct tracemap_figures figures;
+	struct tracemap_raw raw;
+	struct tracemap_cpu *cpu = NULL;
+	struct gen g;
+	int ends[2];
+
+	check(pipe2(ends, O_NONBLOCK) == 0);
+	gen_start(&g, &f, 999);
+	gen_event(&g, 1, 1, 2);
+	gen_end(&g, 0);
+	check(tracemap_cpu_open_file(&cpu, ends[0], 7, &f) == 0);
+	check(next_error(cpu) == 0);
+	check(write(ends[1], g.page, 1000) == 1000);
+	check(next_error(cpu) == 0);
+	check(write(ends[1], g.page + 1000, 3096) == 3096);
+	check_next(cpu, 1000, 1, 0);
+	check(next_error(cpu) == 0);
+	free(g.page);
+	close(ends[1]);
+	check(next_error(cpu) == -ENODATA);
+	check(tracemap_cpu_figures(cpu, &figures) == -EOPNOTSUPP);
+	check(tracemap_cpu_raw(cpu, &raw) == 0 && raw.fd == ends[0] && !raw.meta);
+	tracemap_cpu_close(cpu);
+	close(ends[0]);
+	check(tracemap_cpu_open_file(&cpu, ends[0], 7, &f) == -EBADF);
+}
+
+static void test_bad_formats(void)
+{
+	static const struct subbuf_format formats[] = {
+		{ 0, 8, 8, 16, false }, { 4096, 8, 7, 16, false },
+		{ 4096, 0, 8, 16, false }, { 4096, 9, 4, 16, false },
+		{ 4096, 12, 8, 16, false }, { 4096, 8, 8, 4096, false },
+		{ 4096, 8, 8, 18, false }, { 4095, 8, 8, 16, false },
+		{ 0xfffffffc, 8, 8, 16, false }, { 4096, 0xfffffff8, 8, 16, false },
+		{ 4096, 8, 4, 4, false }, { 4096, 8, 8, 4, false },
+	};
+	struct tracemap_cpu *cpu = NULL;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(formats); i++)
+		check(tracemap_cpu_open_file(&cpu, 0, 0, &formats[i]) == -EINVAL);
+	check(tracemap_cpu_open_file(&cpu, 0, 0, NULL) == -EINVAL);
+	check(!cpu);
+}
+
+/* Any bytes: no more records than there is room for, and an end. */
+static void test_noise(void)
+{
+	struct subbuf_format f = GEN_FORMAT;
+	unsigned int rand = 1;
+
+	f.subbuf_size = 256;
+	for (int i = 0; i < 3000; i++) {
+		struct tracemap_cpu *cpu;
+		struct tracemap_record rec;
+		unsigned char noise[600];
+		int fd = new_file(), ret, nr = 0;
+
+		for (unsigned int j = 0; j < sizeof(noise); j++) {
+			rand = rand * 1664525 + 1013904223;
+			noise[j] = rand >> 24;
+		}
+		for (int j = 0; j < 3; j++) {	/* sizes that may be */
+			memset(noise + j * 256 % 512 + 9, 0, 7);
+			rand = rand * 1664525 + 1013904223;
+		}
+		check(write(fd, noise, rand % sizeof(noise)) >= 0);
+		cpu = open_file(fd, &f);
+		while ((ret = tracemap_cpu_next(cpu, &rec)) != -ENODATA && ++nr < 1000)
+			check(ret == 1 || ret == -EBADMSG);
+		check(ret == -ENODATA);
+		tracemap_cpu_close(cpu);
+		close(fd);
+	}
+}
+
+/* ---- An instance made of pipes ---- */
+
+static char dir[32];
+
+static void put_file(const char *name, const char *text)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+	check(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void make_dir(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	check(mkdir(path, 0700) == 0);
+}
+
+/* Returns the end to write to. */
+static int make_cpu(int number)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "per_cpu/cpu%d", number);
+	make_dir(path);
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", dir, number);
+	check(mkfifo(path, 0600) == 0);
+	return open(path, O_RDWR);
+}
+
+static void make_instance(void)
+{
+	strcpy(dir, "/tmp/core_test.XXXXXX");
+	check(mkdtemp(dir));
+	make_dir("per_cpu");
+	make_dir("events");
+	put_file("events/header_page",
+		 "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		 "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		 "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+		 "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+	put_file("buffer_percent", "0\n");
+}
+
+static void remove_instance(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	check(system(command) == 0);
+}
+
+static int64_t ms_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+static void check_waits(struct tracemap *t, int expected)
+{
+	int64_t start = ms_now();
+
+	check(tracemap_wait(t, 60) == expected);
+	check(expected || ms_now() - start >= 59);
+}
+
+static void test_instance(void)
+{
+	struct tracemap_options o = tracemap_default_options();
+	struct subbuf_format f = GEN_FORMAT;
+	struct tracemap_record rec;
+	struct tracemap *t = NULL;
+	int one, two;
+
+	make_instance();
+	check(tracemap_open(&t, dir, NULL) == -ENXIO);
+	check(tracemap_open(&t, "/nowhere", NULL) == -ENOENT);
+	check(!t);
+	two = make_cpu(12);
+	one = make_cpu(3);
+	check(tracemap_open(&t, dir, &o) == 0);
+	check(tracemap_nr_cpus(t) == 2);
+	check(tracemap_cpu_number(tracemap_get_cpu(t, 0)) == 3);
+	check(tracemap_cpu_number(tracemap_get_cpu(t, 1)) == 12);
+	check_waits(t, 0);
+	put_events(two, &f, 1000, 1, 2, 4);
+	check_waits(t, 1);
+	check_waits(t, 0);	/* it is in hand */
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 0);
+	put_events(one, &f, 900, 1, 1, 0);
+	check_waits(t, 1);
+	check(tracemap_wait(t, -1) == 1);	/* all have something */
+	check(tracemap_arm(t) == 1);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 1), &rec) == 1 && rec.missed == 4);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1 && rec.ts == 900);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 1), &rec) == 1 && rec.ts == 1001);
+	check_waits(t, 0);
+	check(tracemap_rescan(t) == 0);
+	close(make_cpu(100));
+	check(tracemap_rescan(t) == 1 && tracemap_nr_cpus(t) == 3);
+	check(!tracemap_get_cpu(t, 3));
+	tracemap_close(t);
+	close(one);
+	close(two);
+	remove_instance();
+}
+
+/* By buffer_percent, and by poll() that says there is something: half a page. */
+static void test_no_trust(void)
+{
+	struct tracemap_options o = tracemap_default_options();
+	static const int cpus[] = { 1, 1 };
+	struct subbuf_format f = GEN_FORMAT;
+	struct tracemap_record rec;
+	struct tracemap *t = NULL;
+	struct pollfd p;
+	int fd, i, ms;
+
+	make_instance();
+	put_file("buffer_percent", "50\n");
+	fd = make_cpu(1);
+	o.nr_cpus = 2;
+	o.cpus = cpus;
+	check(tracemap_open(&t, dir, &o) == 0 && tracemap_nr_cpus(t) == 1);
+	check(tracemap_rescan(t) == 0);
+	for (i = 0, ms = 0; i < 10; i++) {
+		ms = tracemap_arm(t);
+		check(ms == (i < 6 ? 1 << i : 64));
+		check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 0);
+	}
+	put_file("buffer_percent", "0\n");
+	check(tracemap_arm(t) == 0);
+	p.fd = tracemap_fd(t);
+	p.events = POLLIN;
+	check(poll(&p, 1, 0) == 0);
+	put_events(fd, &f, 1000, 1, 1, 0);
+	check(poll(&p, 1, 0) == 1);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1);
+	check(tracemap_arm(t) == 0);
+	tracemap_close(t);
+	close(fd);
+	remove_instance();
+}
+
+/* ---- An observer ---- */
+
+/* A handle as tracemap_cpu_open() would make it, but for the mappings. */
+static struct tracemap_cpu *observe(struct sim *s, uint32_t flags)
+{
+	struct tracemap_cpu *cpu = calloc(1, sizeof(*cpu));
+
+	cpu->fd = -1;
+	cpu->dir = -1;
+	cpu->number = 7;
+	cpu->batch.cpu = 7;
+	cpu->flags = flags;
+	cpu->format = s->f;
+	cpu->way = &tracemap__way_observe;
+	if (!(flags & TRACEMAP_IN_PLACE))
+		cpu->observe.copy = malloc(s->f.subbuf_size);
+	check(live_attach(&cpu->observe.observer, s->index, s->index_size, s->subbufs,
+			  (size_t)s->nr * s->f.subbuf_size, &s->f,
+			  LIVE_FROM_OLDEST) == 0);
+	return cpu;
+}
+
+static void add_some(struct sim *s, int nr)
+{
+	while (nr--) {
+		add(s, 3, true);
+		while (s->commit != s->tail)
+			leave(s, s->commit);
+		set_commit(s, s->commit, s->write[s->commit]);
+	}
+}
+
+static uint64_t take_all(struct tracemap_cpu *cpu, uint64_t *missed, int *resets)
+{
+	struct tracemap_record rec;
+	uint64_t seen = 0;
+
+	while (tracemap_cpu_next(cpu, &rec) > 0) {
+		seen += !!rec.data;
+		*missed += rec.missed;
+		*resets += !!(rec.flags & TRACEMAP_RESET);
+	}
+	return seen;
+}
+
+static void test_observe(void)
+{
+	struct sim *s = sim_new(4, 256, true, 1);
+	struct tracemap_cpu *cpu = observe(s, 0);
+	struct tracemap_record rec;
+	uint64_t missed = 0, seen;
+	int resets = 0;
+
+	s->quiet = true;
+	check(tracemap_cpu_next(cpu, &rec) == 0);
+	add_some(s, 5);
+	consume(s);	/* that is nothing to an observer */
+	check(tracemap_cpu_next(cpu, &rec) == 1);
+	/* A copy is good, whatever is written meanwhile. */
+	add_some(s, 500);
+	check(tracemap_cpu_next(cpu, &rec) == 1 && !rec.missed);
+	seen = 2 + take_all(cpu, &missed, &resets);
+	check(seen + missed == 505 && missed > 400 && !resets);
+	check(cpu->observe.observer.count == 505);
+	reset(s);
+	add_some(s, 3);
+	check(take_all(cpu, &missed, &resets) == 3 && resets == 1);
+	check(seen + missed == 505);
+	tracemap_cpu_close(cpu);
+	sim_free(s);
+}
+
+static void test_in_place(void)
+{
+	struct sim *s = sim_new(4, 256, true, 1);
+	struct tracemap_cpu *cpu = observe(s, TRACEMAP_IN_PLACE);
+	struct tracemap_batch *b = NULL;
+	struct subbuf_record r;
+	struct tracemap_record rec;
+
+	s->quiet = true;
+	add_some(s, 5);
+	check(tracemap_cpu_next(cpu, &rec) == -EINVAL);
+	check(tracemap_cpu_peek(cpu, &rec) == -EINVAL);
+	check(tracemap_cpu_fetch(cpu, &b) == 1);
+	check(tracemap_batch_next(b, &r) && tracemap_batch_next(b, &r));
+	check(tracemap_cpu_accept(cpu) == 1);
+	check(tracemap_cpu_accept(cpu) == -EINVAL);
+	/* Not accepted: as if it had not been looked at. */
+	for (int i = 0; i < 2; i++) {
+		check(tracemap_cpu_fetch(cpu, &b) == 1 && !b->missed);
+		while (tracemap_batch_next(b, &r))
+			;
+		check(b->events == 3);
+	}
+	add_some(s, 500);
+	check(tracemap_cpu_accept(cpu) == 0);
+	check(tracemap_cpu_fetch(cpu, &b) == 1 && b->missed > 400);
+	check(tracemap_cpu_accept(cpu) == 1);
+	tracemap_cpu_close(cpu);
+	sim_free(s);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "sub-buffers of every layout", test_formats },
+	{ "loss, whatever comes behind it", test_loss },
+	{ "a file that is cut off", test_cut_off },
+	{ "a loss whose number is cut off", test_cut_off_loss },
+	{ "damage, and what comes behind it", test_damage },
+	{ "batches and records have one place", test_one_place },
+	{ "a pipe", test_pipe },
+	{ "layouts that cannot be", test_bad_formats },
+	{ "noise", test_noise },
+	{ "an instance made of pipes", test_instance },
+	{ "poll() that is not enough", test_no_trust },
+	{ "an observer's copies", test_observe },
+	{ "an observer in place", test_in_place },
+};
+
+int main(void)
+{
+	bool failed = false;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("1..%zu\n", ARRAY_SIZE(tests));
+	for (unsigned int i = 0; i < ARRAY_SIZE(tests); i++) {
+		failures = 0;
+		tests[i].run();
+		printf("%s %u - %s\n", failures ? "not ok" : "ok", i + 1, tests[i].name);
+		failed |= failures;
+	}
+	return failed;
+}

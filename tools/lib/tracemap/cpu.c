@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * One CPU's buffer: what is the same in whatever way it is read.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cpu.h"
+
+#define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_IN_PLACE)
+
+/* ---- Files of tracefs ---- */
+
+int tracemap__open_at(int dir, const char *name, int flags)
+{
+	int fd = openat(dir, name, flags | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int tracemap__read_file(int dir, const char *name, char *text, size_t size)
+{
+	int fd = tracemap__open_at(dir, name, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, text, size - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		text[n] = 0;
+	close(fd);
+	return n;
+}
+
+bool tracemap__kernel_lives(int fd)
+{
+	return ioctl(fd, TRACE_MMAP_IOCTL_LIVE_WAIT, NULL) == 0 || errno != ENOTTY;
+}
+
+/* An instance may have another size of sub-buffers than the page tells. */
+static int read_format(struct subbuf_format *format, int dir)
+{
+	char text[1024];
+	unsigned long kib;
+	int ret = tracemap__read_file(dir, "events/header_page", text, sizeof(text));
+
+	if (ret == -ENOENT)
+		ret = tracemap__read_file(dir, "../../events/header_page", text,
+					  sizeof(text));
+	if (ret < 0)
+		return ret;
+	if (!subbuf_format_parse(format, text))
+		return -EPROTO;
+	if (tracemap__read_file(dir, "buffer_subbuf_size_kb", text, sizeof(text)) < 0)
+		return 0;
+	kib = strtoul(text, NULL, 10);
+	if (!kib || kib > SUBBUF_COMMIT_MASK / 1024 || kib * 1024 <= format->data_offset)
+		return -EPROTO;
+	format->subbuf_size = kib * 1024;
+	return 0;
+}
+
+/* ---- Opening ---- */
+
+int tracemap__options(struct tracemap_options *options,
+		      const struct tracemap_options *given)
+{
+	size_t known = sizeof(*options), i;
+
+	*options = tracemap_default_options();
+	if (!given)
+		return 0;
+	if (given->size < offsetof(struct tracemap_options, way) + sizeof(given->way))
+		return -EINVAL;
+	for (i = known; i < given->size; i++) {
+		if (((const char *)given)[i])
+			return -E2BIG;
+	}
+	memset(options, 0, known);
+	memcpy(options, given, given->size < known ? given->size : known);
+	options->size = known;
+	if ((unsigned int)options->way > TRACEMAP_OBSERVE ||
+	    options->flags & ~KNOWN_FLAGS || (options->nr_cpus && !options->cpus))
+		return -EINVAL;
+	if (options->flags & TRACEMAP_IN_PLACE && options->way != TRACEMAP_OBSERVE)
+		return -EINVAL;
+	return 0;
+}
+
+static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
+{
+	int ret = -EOPNOTSUPP;
+
+	if (way == TRACEMAP_OBSERVE)
+		return tracemap__open_observe(cpu);
+	if (way == TRACEMAP_MAP ||
+	    (way == TRACEMAP_CONSUME && tracemap__kernel_lives(cpu->fd)))
+		ret = tracemap__open_map(cpu);
+	if (way == TRACEMAP_READ || (way == TRACEMAP_CONSUME && ret == -EOPNOTSUPP))
+		ret = tracemap__open_read(cpu);
+	return ret;
+}
+
+/* Consume what there is; no more than fits, for the writer may be as quick. */
+static int pass_all(struct tracemap_cpu *cpu)
+{
+	struct tracemap_figures f;
+	uint32_t i;
+	int ret = tracemap_cpu_figures(cpu, &f);
+
+	if (ret < 0)
+		return ret;
+	for (i = 0; i <= f.nr_subbufs; i++) {
+		ret = tracemap__refill(cpu);
+		if (ret == -EBADMSG)
+			continue;
+		if (ret <= 0)
+			return ret;
+		cpu->batch.it.next = cpu->batch.it.end;
+		cpu->batch.missed = 0;
+		cpu->batch.flags = 0;
+	}
+	return 0;
+}
+
+/* A CPU that was never up has no buffer, though it has files. */
+static int check_buffer(const struct tracemap_cpu *cpu)
+{
+	struct pollfd p = { .fd = cpu->fd, .events = POLLIN };
+
+	if (poll(&p, 1, 0) < 0)
+		return -errno;
+	return p.revents & (POLLERR | POLLNVAL) ? -ENXIO : 0;
+}
+
+/* @dir is the instance's. */
+static int open_files(struct tracemap_cpu *cpu, int dir)
+{
+	char name[64];
+	int ret = tracemap__open_at(dir, "per_cpu", O_PATH | O_DIRECTORY);
+
+	if (ret < 0)
+		return ret;
+	close(ret);
+	snprintf(name, sizeof(name), "per_cpu/cpu%d", cpu->number);
+	cpu->dir = tracemap__open_at(dir, name, O_PATH | O_DIRECTORY);
+	if (cpu->dir < 0)
+		return cpu->dir == -ENOENT ? -ENXIO : cpu->dir;
+	cpu->fd = tracemap__open_at(cpu->dir, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	if (cpu->fd < 0)
+		return cpu->fd;
+	ret = check_buffer(cpu);
+	return ret ? ret : read_format(&cpu->format, dir);
+}
+
+static int open_in(struct tracemap_cpu *cpu, const char *path)
+{
+	int dir = tracemap__open_at(AT_FDCWD, path, O_PATH | O_DIRECTORY), ret;
+
+	if (dir < 0)
+		return dir;
+	ret = open_files(cpu, dir);
+	close(dir);
+	return ret;
+}
+
+static struct tracemap_cpu *new_cpu(int fd, int number)
+{
+	struct tracemap_cpu *cpu = calloc(1, sizeof(*cpu));
+
+	if (!cpu)
+		return NULL;
+	cpu->fd = fd;
+	cpu->dir = -1;
+	cpu->number = number;
+	cpu->batch.cpu = number;
+	return cpu;
+}
+
+/**
+ * tracemap_cpu_open - open the buffer of a CPU
+ * @cpu: where to put the handle; untouched on failure
+ * @dir: of the instance: /sys/kernel/tracing, or a folder in instances/ there
+ * @number: of the CPU, from 0
+ * @options: @options->nr_cpus, cpus and wake_bytes do not matter here; NULL:
+ *	consume, from the oldest event
+ *
+ * With TRACEMAP_FROM_NOW what is in the buffer is passed over, which, but for
+ * TRACEMAP_OBSERVE, means that it is consumed. If somebody else has read part of
+ * the oldest sub-buffer, the records start behind that part.
+ *
+ * Return: 0 or
+ *	-EINVAL		the options make no sense
+ *	-E2BIG		the options have something that this library does not know
+ *	-ENOENT		@dir has no buffers: no tracefs is mounted there, or there is no
+ *			such instance
+ *	-EACCES, -EPERM	only root may
+ *	-ENXIO		there is no such CPU, or it was never up
+ *	-EOPNOTSUPP	this kernel, or machine, cannot read in this way
+ *	-EBUSY		the instance is being removed; or it cannot be mapped because it
+ *			uses its snapshot: a trigger, a histogram, a tracer does
+ *	-EPROTO		the kernel describes its buffers in a way that is not understood
+ *	-ENOMEM		no memory, or no address space to map the buffer
+ *	-EMFILE, -ENFILE too many files are open
+ *	-EOVERFLOW	the buffer is too large for a 32-bit program to map
+ *	-EAGAIN		the buffer is being emptied, and that does not end
+ */
+int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
+		      const struct tracemap_options *options)
+{
+	struct tracemap_options o;
+	struct tracemap_cpu *c;
+	int ret = tracemap__options(&o, options);
+
+	if (ret)
+		return ret;
+	if (!dir || number < 0)
+		return -EINVAL;
+	c = new_cpu(-1, number);
+	if (!c)
+		return -ENOMEM;
+	c->owns_fd = true;
+	c->flags = o.flags;
+	ret = open_in(c, dir);
+	if (!ret)
+		ret = open_way(c, o.way);
+	if (!ret && o.flags & TRACEMAP_FROM_NOW && o.way != TRACEMAP_OBSERVE)
+		ret = pass_all(c);
+	if (ret) {
+		tracemap_cpu_close(c);
+		return ret;
+	}
+	*cpu = c;
+	return 0;
+}
+
+static bool format_makes_sense(const struct subbuf_format *f)
+{
+	return f && (f->commit_size == 4 || f->commit_size == 8) &&
+		f->commit_offset >= 8 && !(f->commit_offset % 4) &&
+		!(f->data_offset % 4) && !(f->subbuf_size % 4) &&
+		f->data_offset < f->subbuf_size &&
+		f->subbuf_size - f->data_offset <= SUBBUF_COMMIT_MASK &&
+		f->data_offset >= f->commit_size &&
+		f->commit_offset <= f->data_offset - f->commit_size;
+}
+
+/**
+ * tracemap_cpu_open_file - read sub-buffers out of a file, or a pipe
+ * @cpu: where to put the handle; untouched on failure
+ * @fd: the file, from where it stands. It stays the caller's, who must not close
+ *	it before the handle
+ * @number: what to put into the records, any number
+ * @format: of the sub-buffers, see subbuf_format_parse()
+ *
+ * The file is sub-buffers one behind the other, as "cat trace_pipe_raw" would
+ * write them. What can wait, like a pipe, should be O_NONBLOCK, else fetching
+ * waits for it. trace_pipe_raw itself does as well.
+ *
+ * Return: 0, -EINVAL if there cannot be such a format, -EBADF, -ENOMEM
+ */
+int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
+			   const struct subbuf_format *format)
+{
+	struct tracemap_cpu *c;
+	int ret;
+
+	if (!format_makes_sense(format))
+		return -EINVAL;
+	c = new_cpu(fd, number);
+	if (!c)
+		return -ENOMEM;
+	c->format = *format;
+	ret = tracemap__open_read(c);
+	if (ret) {
+		tracemap_cpu_close(c);
+		return ret;
+	}
+	*cpu = c;
+	return 0;
+}
+
+/**
+ * tracemap_cpu_close - let go of a buffer
+ * @cpu: a handle that belongs to no struct tracemap; NULL is fine
+ *
+ * All records and batches of it are gone. What was fetched from a consumed
+ * buffer and not looked at is lost.
+ */
+void tracemap_cpu_close(struct tracemap_cpu *cpu)
+{
+	if (!cpu)
+		return;
+	if (cpu->way)
+		cpu->way->close(cpu);
+	if (cpu->owns_fd && cpu->fd >= 0)
+		close(cpu->fd);
+	if (cpu->dir >= 0)
+		close(cpu->dir);
+	free(cpu);
+}
+
+/* ---- Batches ---- */
+
+static void clear_batch(struct tracemap_cpu *cpu)
+{
+	cpu->batch.it.next = cpu->batch.it.end;
+	cpu->batch.missed = 0;
+	cpu->batch.flags = 0;
+	cpu->given = false;
+	cpu->held = false;
+}
+
+void tracemap__finish(struct tracemap_cpu *cpu)
+{
+	int ret;
+
+	if (!cpu->held)
+		return;
+	ret = cpu->way->settle(cpu);
+	if (ret < 0)
+		cpu->error = ret;
+	clear_batch(cpu);
+}
+
+int tracemap__refill(struct tracemap_cpu *cpu)
+{
+	int ret;
+
+	tracemap__finish(cpu);
+	if (tracemap__unlikely(cpu->error)) {
+		ret = cpu->error;
+		cpu->error = 0;
+	} else {
+		ret = cpu->way->fetch(cpu);
+	}
+	cpu->held = ret > 0;
+	if (ret)
+		cpu->found = true;
+	else
+		cpu->looked = true;
+	return ret;
+}
+
+/**
+ * tracemap_cpu_fetch - get the records of a sub-buffer that are new
+ * @cpu: the handle
+ * @batch: set to the records, if there are any. It is the handle's, and good
+ *	until the next call that fetches from it
+ *
+ * The place is the same as that of tracemap_cpu_next(): a batch begins behind
+ * the last record that was taken, and what was not gone through of a batch, as
+ * @batch->it says, is given again by the next call, without @batch->missed.
+ * A batch may have no record at all, but only tell of a loss or a reset, or
+ * of bytes that are padding.
+ *
+ * When observed in place, a batch that was not accepted by
+ * tracemap_cpu_accept() is forgotten, and looked at again.
+ *
+ * Return: 1, 0 if there is nothing yet, or
+ *	-ENODATA	a file is at its end
+ *	-EBADMSG	the sub-buffer is damaged. The records handed out before that
+ *			are good; what else there was of it is lost, and not counted
+ *			as missed unless the buffer is observed. Of a file it also
+ *			says that it ends within a sub-buffer. The next call goes on
+ *			behind the damage
+ *	-EPROTO		the kernel says what cannot be
+ *	-EINTR		a signal ended the wait for a file that can wait
+ *	or what read(2) of a file says
+ */
+int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch)
+{
+	struct tracemap_batch *b = &cpu->batch;
+	int ret;
+
+	if (!tracemap__in_hand(cpu)) {
+		ret = tracemap__refill(cpu);
+		if (ret <= 0)
+			return ret;
+	} else if (cpu->given && cpu->given_at != b->it.next) {
+		b->missed = 0;
+		b->flags = 0;
+	}
+	cpu->given = true;
+	cpu->given_at = b->it.next;
+	*batch = b;
+	return 1;
+}
+
+/**
+ * tracemap_cpu_accept - was what was read in place what the kernel wrote?
+ * @cpu: a handle with TRACEMAP_IN_PLACE, after tracemap_cpu_fetch(). The batch has
+ *	its iterator where the reading ended, and the number of events that came
+ *	out of it
+ *
+ * Without TRACEMAP_IN_PLACE a batch is good from the beginning.
+ *
+ * Return: 1 if all was good: the place is behind it now; 0 if nothing was, @batch's
+ * loss included: it was overwritten meanwhile, fetch again; -EBADMSG if it was good
+ * up to the damage where the iterator stopped; -EINVAL if there is no batch.
+ */
+int tracemap_cpu_accept(struct tracemap_cpu *cpu)
+{
+	struct tracemap_batch *b = &cpu->batch;
+	int ret = 1;
+
+	if (!cpu->held)
+		return -EINVAL;
+	if (!(cpu->flags & TRACEMAP_IN_PLACE))
+		return 1;
+	if (b->it.data)		/* else it is a reset */
+		ret = live_accept(&cpu->observe.observer, &b->it, b->events);
+	clear_batch(cpu);
+	return ret;
+}
+
+/* ---- Records ---- */
+
+static inline void fill(struct tracemap_record *rec, const struct tracemap_batch *b,
+			const struct subbuf_record *r)
+{
+	rec->ts = r->ts;
+	rec->data = r->data;
+	rec->size = r->size;
+	rec->cpu = b->cpu;
+	rec->flags = b->flags;
+	rec->missed = b->missed;
+}
+
+/* The batch has no more records: tell of what happened before they would come. */
+static bool fill_without_data(struct tracemap_record *rec,
+			      const struct tracemap_batch *b)
+{
+	const struct subbuf_record nothing = { .ts = b->it.ts };
+
+	if (!b->missed && !b->flags)
+		return false;
+	fill(rec, b, &nothing);
+	return true;
+}
+
+static inline void fill_and_take(struct tracemap_record *rec, struct tracemap_batch *b,
+				 const struct subbuf_record *r)
+{
+	fill(rec, b, r);
+	b->events++;
+	b->missed = 0;
+	b->flags = 0;
+}
+
+static __attribute__((noinline)) int next_slowly(struct tracemap_cpu *cpu,
+						 struct tracemap_record *rec)
+{
+	struct tracemap_batch *b = &cpu->batch;
+	struct subbuf_record r;
+	int ret;
+
+	for (;;) {
+		if (subbuf_next(&b->it, &r)) {
+			fill_and_take(rec, b, &r);
+			return 1;
+		}
+		if (fill_without_data(rec, b)) {
+			b->missed = 0;
+			b->flags = 0;
+			return 1;
+		}
+		ret = tracemap__refill(cpu);
+		if (ret <= 0)
+			return ret;
+	}
+}
+
+/**
+ * tracemap_cpu_next - take the next record
+ * @cpu: the handle, without TRACEMAP_IN_PLACE
+ * @rec: filled, if there is one. Its data stay until the next call that moves on
+ *
+ * A loss, or a reset, that no record follows as yet comes as a record without
+ * data.
+ *
+ * Return: 1, 0 if there is nothing yet, -EINVAL with TRACEMAP_IN_PLACE, or as
+ * tracemap_cpu_fetch()
+ */
+int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec)
+{
+	struct tracemap_batch *b = &cpu->batch;
+	struct subbuf_record r;
+
+	if (tracemap__unlikely(cpu->flags & TRACEMAP_IN_PLACE))
+		return -EINVAL;
+	/* What most records are, without a call. */
+	if (b->it.next < b->it.fast_end && subbuf__next_fast(&b->it, &r)) {
+		fill_and_take(rec, b, &r);
+		return 1;
+	}
+	return next_slowly(cpu, rec);
+}
+
+/**
+ * tracemap_cpu_peek - look at the next record without taking it
+ * @cpu: the handle, without TRACEMAP_IN_PLACE
+ * @rec: as for tracemap_cpu_next(), which will return the same
+ *
+ * Return: as tracemap_cpu_next()
+ */
+int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec)
+{
+	struct tracemap_batch *b = &cpu->batch;
+	struct subbuf_record r;
+	int ret;
+
+	if (tracemap__unlikely(cpu->flags & TRACEMAP_IN_PLACE))
+		return -EINVAL;
+	for (;;) {
+		struct subbuf_iter it = b->it;
+
+		if (subbuf_next(&it, &r)) {
+			fill(rec, b, &r);
+			return 1;
+		}
+		b->it = it;	/* it knows by now that nothing is left */
+		if (fill_without_data(rec, b))
+			return 1;
+		ret = tracemap__refill(cpu);
+		if (ret <= 0)
+			return ret;
+	}
+}
+
+/* ---- About the buffer ---- */
+
+/**
+ * tracemap_cpu_number - the number that was given when it was opened
+ * @cpu: the handle
+ */
+int tracemap_cpu_number(const struct tracemap_cpu *cpu)
+{
+	return cpu->number;
+}
+
+/**
+ * tracemap_cpu_way - how the buffer is read
+ * @cpu: the handle
+ *
+ * Return: TRACEMAP_READ, TRACEMAP_MAP or TRACEMAP_OBSERVE
+ */
+enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu)
+{
+	if (cpu->way == &tracemap__way_map)
+		return TRACEMAP_MAP;
+	return cpu->way == &tracemap__way_observe ? TRACEMAP_OBSERVE : TRACEMAP_READ;
+}
+
+/**
+ * tracemap_way_name - a word for a way to read
+ * @way: any
+ *
+ * Return: "consume", "read", "map" or "observe", and "unknown" for what is no way
+ */
+const char *tracemap_way_name(enum tracemap_way way)
+{
+	switch (way) {
+	case TRACEMAP_CONSUME:
+		return "consume";
+	case TRACEMAP_READ:
+		return tracemap__way_read.name;
+	case TRACEMAP_MAP:
+		return tracemap__way_map.name;
+	case TRACEMAP_OBSERVE:
+		return tracemap__way_observe.name;
+	}
+	return "unknown";
+}
+
+static uint64_t stats_number(const char *text, const char *name)
+{
+	const char *p = strstr(text, name);
+
+	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+/* The ring has as many as the size needs, and there is the reader's. */
+static int stats_size(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
+{
+	uint64_t capacity = cpu->format.subbuf_size - cpu->format.data_offset;
+	char text[64];
+	int ret = tracemap__read_file(cpu->dir, "buffer_size_kb", text, sizeof(text));
+	const char *expanded;
+
+	if (ret < 0)
+		return ret;
+	/* One that was never used is small, until it is opened. */
+	expanded = strstr(text, "expanded: ");
+	f->nr_subbufs = (strtoull(expanded ? expanded + 10 : text, NULL, 10) * 1024 +
+			 capacity - 1) / capacity + 1;
+	return 0;
+}
+
+/* "entries" are those unread. */
+int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
+{
+	uint64_t capacity = cpu->format.subbuf_size - cpu->format.data_offset;
+	char text[512];
+	int ret;
+
+	if (cpu->dir < 0)
+		return -EOPNOTSUPP;
+	ret = tracemap__read_file(cpu->dir, "stats", text, sizeof(text));
+	if (ret < 0)
+		return ret;
+	f->overwritten = stats_number(text, "\noverrun: ");
+	f->consumed = stats_number(text, "\nread events: ");
+	f->committed = stats_number(text, "entries: ") + f->overwritten + f->consumed;
+	f->dropped = stats_number(text, "\ncommit overrun: ") +
+		     stats_number(text, "\ndropped events: ");
+	f->used = (stats_number(text, "\nbytes: ") + capacity - 1) / capacity;
+	return stats_size(cpu, f);
+}
+
+/**
+ * tracemap_cpu_figures - what the buffer tells of itself
+ * @cpu: the handle
+ * @figures: filled
+ *
+ * Observed or mapped, where the kernel has a live index, it costs no system call.
+ * Elsewhere it reads per_cpu/cpuN/stats: then @figures->used is an estimate from
+ * the bytes that are unread, nr_subbufs one from buffer_size_kb unless it is
+ * mapped, and epoch is 0.
+ *
+ * Return: 0, -EAGAIN while the buffer is being emptied or if the writer is too
+ * quick, -EOPNOTSUPP of a file
+ */
+int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
+			 struct tracemap_figures *figures)
+{
+	memset(figures, 0, sizeof(*figures));
+	figures->subbuf_size = cpu->format.subbuf_size;
+	return cpu->way->figures(cpu, figures);
+}
+
+/**
+ * tracemap_cpu_raw - the memory of the buffer, for one's own reader
+ * @cpu: the handle
+ * @raw: filled; what there is not is NULL and 0. Good until the handle is closed
+ *
+ * What is mapped may be read at any time, under the rules of linux/trace_mmap.h
+ * and linux/trace_live.h. Who calls TRACE_MMAP_IOCTL_GET_READER itself should not
+ * have the library consume from the same handle.
+ *
+ * Return: 0
+ */
+int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
+{
+	memset(raw, 0, sizeof(*raw));
+	raw->fd = cpu->fd;
+	raw->format = cpu->format;
+	if (cpu->way->raw)
+		cpu->way->raw(cpu, raw);
+	return 0;
+}

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * All CPUs of an instance, and waiting for them.
+ *
+ * One epoll descriptor has the files of all CPUs. Our kernel can be told how far
+ * somebody has read, and then poll() says exactly when there is more. Others
+ * go by buffer_percent, or say that there is something where nothing is; of
+ * those a CPU that had nothing is looked at again after a while that doubles.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cpu.h"
+
+#define LONGEST_LOOK_MS	64
+
+/**
+ * struct tracemap - the CPUs of an instance
+ * @dir: of the instance, to open more CPUs; and @dir_fd: to read its files
+ * @options: as given; @options.cpus is our own copy
+ * @cpus: the handles, in the order they were opened
+ * @nr: how many there are
+ * @epoll: has all of them
+ */
+struct tracemap {
+	char *dir;
+	struct tracemap_options options;
+	struct tracemap_cpu **cpus;
+	unsigned int nr;
+	int epoll;
+	int dir_fd;
+};
+
+/* ---- Opening ---- */
+
+static int add_cpu(struct tracemap *t, int number)
+{
+	struct tracemap_cpu **cpus = realloc(t->cpus, (t->nr + 1) * sizeof(*cpus));
+	int ret;
+
+	if (!cpus)
+		return -ENOMEM;
+	t->cpus = cpus;
+	ret = tracemap_cpu_open(&cpus[t->nr], t->dir, number, &t->options);
+	if (!ret)
+		t->nr++;
+	return ret;
+}
+
+static bool has_cpu(const struct tracemap *t, int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++) {
+		if (t->cpus[i]->number == number)
+			return true;
+	}
+	return false;
+}
+
+/* The number behind "cpu"; -1 if that is not all. */
+static int cpu_of_name(const char *name)
+{
+	char *end;
+	long number;
+
+	if (strncmp(name, "cpu", 3) || name[3] < '0' || name[3] > '9')
+		return -1;
+	number = strtol(name + 3, &end, 10);
+	return *end || number > INT_MAX ? -1 : number;
+}
+
+/* The lowest number in per_cpu/ that is above @after; -ENXIO if there is none. */
+static int next_cpu(DIR *dir, int after)
+{
+	struct dirent *d;
+	int best = INT_MAX;
+
+	rewinddir(dir);
+	while ((d = readdir(dir))) {
+		int number = cpu_of_name(d->d_name);
+
+		if (number > after && number < best)
+			best = number;
+	}
+	return best == INT_MAX ? -ENXIO : best;
+}
+
+static DIR *open_per_cpu(const struct tracemap *t)
+{
+	int fd = tracemap__open_at(t->dir_fd, "per_cpu", O_RDONLY | O_DIRECTORY);
+	DIR *dir;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	dir = fdopendir(fd);
+	if (!dir)
+		close(fd);
+	return dir;
+}
+
+/* Returns how many CPUs are new. */
+static int scan(struct tracemap *t)
+{
+	DIR *dir = open_per_cpu(t);
+	int number = -1, found = 0, ret = 0;
+
+	if (!dir)
+		return -errno;
+	while (!ret && (number = next_cpu(dir, number)) >= 0) {
+		if (has_cpu(t, number))
+			continue;
+		ret = add_cpu(t, number);
+		if (!ret)
+			found++;
+		else if (ret == -ENXIO)	/* it was never up */
+			ret = 0;
+	}
+	closedir(dir);
+	return ret ? ret : found;
+}
+
+static int open_cpus(struct tracemap *t)
+{
+	uint32_t i;
+	int ret = 0;
+
+	if (!t->options.nr_cpus) {
+		ret = scan(t);
+		return ret ? ret : -ENXIO;
+	}
+	for (i = 0; i < t->options.nr_cpus && ret >= 0; i++)
+		ret = has_cpu(t, t->options.cpus[i]) ? 0 : add_cpu(t, t->options.cpus[i]);
+	return ret;
+}
+
+static int open_instance(struct tracemap *t, const char *dir)
+{
+	int *cpus = NULL;
+	size_t size = t->options.nr_cpus * sizeof(*cpus);
+
+	t->dir = strdup(dir);
+	if (size)
+		cpus = malloc(size);
+	if (cpus)
+		memcpy(cpus, t->options.cpus, size);
+	t->options.cpus = cpus;
+	if (!t->dir || (size && !cpus))
+		return -ENOMEM;
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll < 0)
+		return -errno;
+	t->dir_fd = tracemap__open_at(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY);
+	return t->dir_fd < 0 ? t->dir_fd : open_cpus(t);
+}
+
+/**
+ * tracemap_open - open the buffers of all CPUs, or of some
+ * @t: where to put the handle; untouched on failure
+ * @dir: of the instance: /sys/kernel/tracing, or a folder in instances/ there
+ * @options: NULL: see tracemap_default_options()
+ *
+ * CPUs that were never up have no buffer and are left out, see
+ * tracemap_rescan(); but those that @options->cpus names must be there.
+ *
+ * Return: 0, -ENXIO if not even one CPU has a buffer, or as tracemap_cpu_open()
+ */
+int tracemap_open(struct tracemap **t, const char *dir,
+		  const struct tracemap_options *options)
+{
+	struct tracemap *new = calloc(1, sizeof(*new));
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	new->epoll = -1;
+	new->dir_fd = -1;
+	ret = dir ? tracemap__options(&new->options, options) : -EINVAL;
+	if (ret) {
+		free(new);
+		return ret;
+	}
+	ret = open_instance(new, dir);
+	if (ret < 0) {
+		tracemap_close(new);
+		return ret;
+	}
+	*t = new;
+	return 0;
+}
+
+/**
+ * tracemap_close - let go of all buffers
+ * @t: the handle; NULL is fine. All its CPUs' handles are gone as well
+ */
+void tracemap_close(struct tracemap *t)
+{
+	unsigned int i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->nr; i++)
+		tracemap_cpu_close(t->cpus[i]);
+	if (t->epoll >= 0)
+		close(t->epoll);
+	if (t->dir_fd >= 0)
+		close(t->dir_fd);
+	free(t->cpus);
+	free((void *)t->options.cpus);
+	free(t->dir);
+	free(t);
+}
+
+/**
+ * tracemap_rescan - open the buffers of CPUs that came up for the first time
+ * @t: the handle
+ *
+ * A CPU that goes down keeps its buffer, and needs nothing. Who has named the
+ * CPUs gets no others. The new ones have the highest indices; they are read from
+ * their oldest event on unless TRACEMAP_FROM_NOW was asked for.
+ *
+ * Return: how many are new, or as tracemap_open(); those opened before the error stay
+ */
+int tracemap_rescan(struct tracemap *t)
+{
+	return t->options.nr_cpus ? 0 : scan(t);
+}
+
+/**
+ * tracemap_nr_cpus - how many CPUs are open
+ * @t: the handle
+ */
+unsigned int tracemap_nr_cpus(const struct tracemap *t)
+{
+	return t->nr;
+}
+
+/**
+ * tracemap_get_cpu - the handle of one CPU
+ * @t: the handle
+ * @i: index, from 0; not the CPU's number
+ *
+ * Return: the handle, which stays @t's; NULL if @i is not below tracemap_nr_cpus()
+ */
+struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
+{
+	return i < t->nr ? t->cpus[i] : NULL;
+}
+
+/* ---- Waiting ---- */
+
+static int epoll_change(struct tracemap *t, struct tracemap_cpu *cpu, int op)
+{
+	struct epoll_event event = { .data.ptr = cpu };
+
+	event.events = cpu->watched ? EPOLLIN : 0;
+	return epoll_ctl(t->epoll, op, cpu->fd, &event) < 0 ? -errno : 0;
+}
+
+static int watch(struct tracemap *t, struct tracemap_cpu *cpu, bool watched)
+{
+	if (!cpu->added || cpu->watched == watched)
+		return 0;
+	cpu->watched = watched;
+	return epoll_change(t, cpu, EPOLL_CTL_MOD);
+}
+
+/*
+ * When a file is added epoll asks it once what is going to wake it up, and that
+ * is not the same before the file was told a position and after.
+ */
+static int add(struct tracemap *t, struct tracemap_cpu *cpu, bool by_poll)
+{
+	int ret = 0;
+
+	if (cpu->added && cpu->by_poll == by_poll)
+		return 0;
+	if (cpu->added)
+		ret = epoll_change(t, cpu, EPOLL_CTL_DEL);
+	if (ret)
+		return ret;
+	cpu->by_poll = by_poll;
+	cpu->watched = true;
+	ret = epoll_change(t, cpu, EPOLL_CTL_ADD);
+	cpu->added = !ret;
+	return ret;
+}
+
+/* Does poll() wait for more than any event, where it cannot be told otherwise? */
+static bool waits_for_percent(const struct tracemap *t)
+{
+	char text[16];
+
+	return t->options.wake_bytes &&
+	       tracemap__read_file(t->dir_fd, "buffer_percent", text, sizeof(text)) > 0 &&
+	       atoi(text) > 0;
+}
+
+static int look_again_ms(const struct tracemap_cpu *cpu)
+{
+	return cpu->idle < 6 ? 1 << cpu->idle : LONGEST_LOOK_MS;
+}
+
+/*
+ * poll() is all there is. If it said that there is something, and a look found
+ * nothing, it is not asked again until something is found. Returns the
+ * milliseconds until the next look, 0 if poll() tells all.
+ */
+static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool look_again)
+{
+	int ret;
+
+	if (cpu->found) {
+		cpu->distrusted = false;
+		cpu->idle = 0;
+	} else if (cpu->looked) {
+		cpu->distrusted |= cpu->woken;
+		cpu->idle++;
+	}
+	cpu->found = false;
+	cpu->looked = false;
+	cpu->woken = false;
+	cpu->look_again = look_again || cpu->distrusted;
+	ret = add(t, cpu, true);
+	if (!ret)
+		ret = watch(t, cpu, !cpu->distrusted);
+	if (ret || !cpu->look_again)
+		return ret;
+	return look_again_ms(cpu);
+}
+
+static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu)
+{
+	int ret = -EOPNOTSUPP;
+
+	cpu->look_again = false;
+	if (tracemap__in_hand(cpu))
+		return watch(t, cpu, false);
+	if (!(cpu->flags & TRACEMAP_IN_PLACE))
+		tracemap__finish(cpu);
+	if (cpu->way->arm)
+		ret = cpu->way->arm(cpu, t->options.wake_bytes);
+	if (!ret)
+		ret = add(t, cpu, false);
+	if (!ret)
+		return watch(t, cpu, true);
+	/* Where it could have been told but was not, that is soon over. */
+	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP || waits_for_percent(t));
+}
+
+/* Nothing can be waited for: all CPUs have something, or one has an error. */
+static bool all_in_hand(const struct tracemap *t)
+{
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++) {
+		if (t->cpus[i]->error)
+			return true;
+		all &= tracemap__in_hand(t->cpus[i]);
+	}
+	return all;
+}
+
+static bool any_by_poll(const struct tracemap *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++) {
+		if (t->cpus[i]->by_poll)
+			return true;
+	}
+	return false;
+}
+
+/* Milliseconds until the first look, 0: the epoll descriptor tells all. */
+static int arm_all(struct tracemap *t)
+{
+	unsigned int i;
+	int first = 0;
+
+	for (i = 0; i < t->nr; i++) {
+		int ms = arm_cpu(t, t->cpus[i]);
+
+		if (ms < 0)
+			return ms;
+		if (ms && (!first || ms < first))
+			first = ms;
+	}
+	return first;
+}
+
+/*
+ * Which CPUs does poll() tell of? Returns 1 if one of them is to be believed, 0
+ * if it has to be looked at first, or there is none.
+ */
+static int collect(struct tracemap *t, int ms)
+{
+	struct epoll_event events[64];
+	int i, sure = 0;
+	int n = epoll_wait(t->epoll, events, ARRAY_SIZE(events), ms);
+
+	if (n < 0)
+		return -errno;
+	for (i = 0; i < n; i++) {
+		struct tracemap_cpu *cpu = events[i].data.ptr;
+
+		cpu->woken = true;
+		sure |= !cpu->by_poll;
+	}
+	return sure;
+}
+
+/* Look where poll() is not enough. What is found waits in hand. */
+static bool look(struct tracemap *t)
+{
+	unsigned int i;
+	bool any = false;
+
+	for (i = 0; i < t->nr; i++) {
+		struct tracemap_cpu *cpu = t->cpus[i];
+		int ret;
+
+		if (!cpu->by_poll || tracemap__in_hand(cpu) ||
+		    !(cpu->woken || cpu->look_again))
+			continue;
+		ret = tracemap__refill(cpu);
+		if (ret < 0)
+			cpu->error = ret;
+		any |= ret < 0 || tracemap__in_hand(cpu);
+	}
+	return any;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+/* Of two times, either of which may be "never", below 0. */
+static int shorter(int64_t a, int64_t b)
+{
+	int64_t ms = a < 0 || (b >= 0 && b < a) ? b : a;
+
+	return ms > INT_MAX ? INT_MAX : ms;
+}
+
+/**
+ * tracemap_wait - wait until a CPU has something
+ * @t: the handle
+ * @timeout_ms: how long at most; below 0: for ever; 0: only ask
+ *
+ * Take all there is, then wait. CPUs of which something is in hand that was not
+ * taken - a record that was peeked at, half a batch - are not waited for, unless
+ * all have: it is for the others that one would wait. To move on is what waiting
+ * does: data of batches that were gone through, and of records taken, are gone.
+ *
+ * The wait ends when as much came as @options->wake_bytes says. Where the
+ * kernel goes by buffer_percent instead, and that is not 0, the buffers are looked
+ * at after 1, 2, 4, ... 64 ms.
+ *
+ * Return: 1 if there is something, an error of fetching included; 0 if the time
+ * is over; -EINTR if a signal came; or what epoll_wait() or epoll_ctl() say
+ */
+int tracemap_wait(struct tracemap *t, int timeout_ms)
+{
+	int64_t end = now_ms() + timeout_ms;
+
+	for (;;) {
+		int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
+		int ms = arm_all(t), ret;
+
+		if (ms < 0)
+			return ms;
+		if (all_in_hand(t))
+			return 1;
+		if (timeout_ms >= 0 && left < 0)
+			left = 0;
+		ret = collect(t, shorter(ms ? ms : -1, left));
+		if (ret)
+			return ret;
+		if (look(t))
+			return 1;
+		if (timeout_ms >= 0 && now_ms() >= end)
+			return 0;
+	}
+}
+
+/**
+ * tracemap_fd - a descriptor for the caller's own poll() or epoll
+ * @t: the handle, whose the descriptor stays
+ *
+ * It is readable (EPOLLIN) when tracemap_wait() would return 1. Never read it or
+ * change it. Each time before it is waited for, tracemap_arm() has to be called.
+ */
+int tracemap_fd(const struct tracemap *t)
+{
+	return t->epoll;
+}
+
+/**
+ * tracemap_arm - prepare tracemap_fd() for being waited for
+ * @t: the handle, of whose CPUs all was taken
+ *
+ * It says to the kernel how far each CPU was read, and so does what
+ * tracemap_wait() does before it sleeps; what is said there about records in
+ * hand holds here.
+ *
+ * Return: 0 if tracemap_fd() tells of all that comes; the milliseconds after which
+ * the CPUs are to be looked at even if it did not; or as tracemap_wait()
+ */
+int tracemap_arm(struct tracemap *t)
+{
+	int ms = arm_all(t), ret = 0;
+
+	if (ms < 0)
+		return ms;
+	if (all_in_hand(t))
+		return 1;
+	/* To know next time whether what is said now is true. */
+	if (any_by_poll(t))
+		ret = collect(t, 0);
+	return ret < 0 ? ret : ms;
+}

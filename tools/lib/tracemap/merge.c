@@ -1,0 +1,820 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Records of many sources in the order of time.
+ *
+ * Each source is in one of these states; the queue has the READY ones, by the
+ * time stamps of the records they hold.
+ *
+ *	EMPTY	had nothing when it was asked last
+ *	READY	holds its next record
+ *	FAILING	told an error, which is yet to be passed on
+ *	GONE	at its end, or failed
+ *
+ *	EMPTY -> READY, FAILING, GONE	it was asked
+ *	READY -> READY, EMPTY, FAILING, GONE
+ *					its record was handed out, it was asked again
+ *	FAILING -> EMPTY, GONE		the error was passed on
+ *
+ * Who holds the oldest record goes next. If one is EMPTY, something older may
+ * be on its way there: a writer takes the time first and is done later. So the
+ * record waits until all that are EMPTY were asked once more, and had nothing,
+ * delay_ns after the record was found. They are asked in rounds, and a round
+ * lets go all records that were found long enough before it began.
+ *
+ * A source is asked for more only when the next record is wanted: until then
+ * the memory of the one handed out is not let go of.
+ *
+ * Nearly all records go through tracemap_merge_next() and tracemap_merge_turn()
+ * alone: a batch gone through in place as long as it is older than the queue's
+ * second.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cpu.h"
+#include "queue.h"
+#include "tracemap.h"
+
+#define DEFAULT_DELAY_NS	(10 * 1000 * 1000)
+#define NSEC_PER_MSEC		1000000
+
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define noinline		__attribute__((noinline))
+#define always_inline		inline __attribute__((always_inline))
+
+/* A mark: at that time, events up to this number were there. */
+#define MARKS			4
+
+struct mark {
+	uint64_t until;
+	uint64_t at;
+};
+
+enum state { EMPTY, READY, FAILING, GONE };
+
+/**
+ * struct source - one that is merged
+ * @item: the record it holds, and its place in the queue; it comes first
+ * @run: @batch if its records can be handed out by time stamps alone, else the
+ *	merge's @none
+ * @batch: where the record is from; @none if it is not of a tracemap_cpu
+ * @before: where the iterator of @batch stood before the record
+ * @round: how many rounds there had been when it was found
+ * @found: when that was; 0 if nobody needed to know yet
+ * @marks: what is known to be behind its batch, oldest first
+ * @nr_marks: how many these are
+ * @passed: events fetched while there were marks
+ * @state: see above
+ * @error: while FAILING
+ * @says_fresh: it tells what it has found at once, see TRACEMAP_FRESH
+ * @cpu: a tracemap_cpu, or NULL and
+ * @plugged: any other source
+ */
+struct source {
+	struct queue_item item;
+	struct tracemap_batch *run;
+	struct tracemap_batch *batch;
+	const unsigned char *before;
+	uint64_t round;
+	uint64_t found;
+	struct mark marks[MARKS];
+	unsigned int nr_marks;
+	uint64_t passed;
+	enum state state;
+	int error;
+	bool says_fresh;
+	struct tracemap_cpu *cpu;
+	struct tracemap_source plugged;
+};
+
+/**
+ * struct tracemap_merge - what is merged
+ * @head: what the inline part knows; it comes first. @head.run is the batch of
+ *	the source whose record was handed out last, while nothing but time stamps
+ *	decides how it goes on; else @none
+ * @plain: no source is EMPTY, and the queue has no heap
+ * @used: the record of the first in the queue was handed out
+ * @nr_empty: sources that are EMPTY
+ * @queue: those READY
+ * @last: the latest time stamp handed out before the first in the queue had its
+ *	turn
+ * @rounds: how many rounds there were
+ * @round_began: when the last of them began
+ * @due: when the oldest record may go out; 0: now; UINT64_MAX: there is none
+ * @nr_failing: sources that are FAILING
+ * @ask_all: before anything else
+ */
+struct tracemap_merge {
+	struct tracemap_merge_head head;
+	bool plain;
+	bool used;
+	unsigned int nr_empty;
+	struct queue queue;
+	uint64_t last;
+	uint64_t rounds;
+	uint64_t round_began;
+	uint64_t due;
+	uint64_t delay_ns;
+	unsigned int nr_failing;
+	int failed_cpu;
+	bool flushing;
+	bool ask_all;
+	struct source **sources;
+	unsigned int nr_sources;
+	struct tracemap_batch none;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static always_inline struct source *first_source(const struct tracemap_merge *m)
+{
+	return (struct source *)m->queue.first;
+}
+
+/* ---- Asking a source ---- */
+
+static always_inline void source_hold(struct source *s, const struct subbuf_record *r,
+				      const unsigned char *before)
+{
+	s->item.rec.ts = r->ts;
+	s->item.rec.data = r->data;
+	s->item.rec.size = r->size;
+	s->before = before;
+}
+
+/* How much time the sub-buffer says it is from @before to the record held. */
+static uint64_t time_since(const struct source *s, const unsigned char *before)
+{
+	struct subbuf_iter it = s->batch->it;
+	struct subbuf_record r;
+
+	it.next = before;
+	it.ts = 0;
+	subbuf_next(&it, &r);
+	return it.ts;
+}
+
+/* Now, that is. When, is only of interest if somebody may have older ones. */
+static void source_found(const struct tracemap_merge *m, struct source *s)
+{
+	s->round = m->rounds;
+	s->found = m->nr_empty && m->delay_ns ? now_ns() : 0;
+}
+
+static uint64_t count_events(const struct tracemap_batch *b)
+{
+	struct subbuf_iter it = b->it;
+	struct subbuf_record r;
+	uint64_t events = b->events;
+
+	while (subbuf_next(&it, &r))
+		events++;
+	return events;
+}
+
+/* The next of the batch, or the loss that has no record behind it. */
+static int next_in_batch(struct source *s)
+{
+	struct subbuf_iter *it = &s->batch->it;
+	const unsigned char *before = it->next;
+	struct subbuf_record r;
+
+	if (!tracemap_batch_next(s->batch, &r)) {
+		if (!s->item.rec.missed && !s->item.rec.flags)
+			return 0;
+		r.ts = it->ts;
+		r.data = NULL;
+		r.size = 0;
+	}
+	source_hold(s, &r, before);
+	return 1;
+}
+
+/* Events that are there, behind the batch. Files do not tell. */
+static uint64_t count_behind(const struct tracemap_cpu *cpu)
+{
+	struct tracemap_figures f;
+	uint64_t passed;
+
+	if (tracemap_cpu_figures(cpu, &f))
+		return 0;
+	passed = f.overwritten + f.consumed;
+	if (cpu->way == &tracemap__way_observe)
+		passed = cpu->observe.observer.count + count_events(&cpu->batch);
+	return f.committed > passed ? f.committed - passed : 0;
+}
+
+/*
+ * A batch came. Its events were found when the first of the marks behind them
+ * was made: not every sub-buffer of a CPU that is behind has to wait anew.
+ */
+static void batch_found(const struct tracemap_merge *m, struct source *s)
+{
+	source_found(m, s);
+	if (!s->nr_marks)
+		return;
+	if (s->batch->missed == TRACEMAP_MISSED_UNKNOWN)
+		s->nr_marks = 0;
+	s->passed += s->batch->missed + count_events(s->batch);
+	while (s->nr_marks && s->marks[0].until < s->passed)
+		memmove(s->marks, s->marks + 1, --s->nr_marks * sizeof(*s->marks));
+	if (s->nr_marks)
+		s->found = s->marks[0].at;
+}
+
+/* It waits. So does, from now on, what is there behind its batch. */
+static void source_waits(const struct tracemap_merge *m, struct source *s, uint64_t now)
+{
+	struct mark *mark = &s->marks[s->nr_marks];
+
+	if (!s->found)
+		s->found = now;
+	if (!s->cpu || s->nr_marks == MARKS ||
+	    (s->nr_marks && now - mark[-1].at < m->delay_ns / MARKS))
+		return;
+	s->nr_marks++;
+	mark->until = s->passed + count_behind(s->cpu);
+	mark->at = now_ns();
+}
+
+/* Within a sub-buffer time could pass the largest there is, and be late. */
+static bool far(uint64_t ts)
+{
+	return ts >> 63;
+}
+
+static int ask_cpu(struct tracemap_merge *m, struct source *s)
+{
+	int ret;
+
+	while (!next_in_batch(s)) {
+		s->batch = &m->none;
+		s->cpu->merging = false;
+		ret = tracemap_cpu_fetch(s->cpu, &s->batch);
+		if (ret <= 0)
+			return ret;
+		s->item.rec.missed = s->batch->missed;
+		s->item.rec.flags = s->batch->flags;
+		batch_found(m, s);
+	}
+	s->cpu->merging = true;
+	/* What comes with the first record must not come with the others. */
+	s->run = s->item.rec.missed || s->item.rec.flags || far(s->item.rec.ts) ?
+		&m->none : s->batch;
+	return 1;
+}
+
+static int ask_plugged(struct tracemap_merge *m, struct source *s)
+{
+	int ret = s->plugged.next(s->plugged.arg, &s->item.rec);
+	bool fresh = s->item.rec.flags & TRACEMAP_FRESH;
+
+	if (ret <= 0)
+		return ret;
+	s->says_fresh |= fresh;
+	if (fresh || s->state == EMPTY)
+		source_found(m, s);
+	else if (!s->says_fresh)
+		s->round = m->rounds;	/* it may have come since */
+	s->item.rec.flags &= ~(TRACEMAP_FRESH | TRACEMAP_LATE);
+	s->item.rec.cpu = s->plugged.cpu;
+	return 1;
+}
+
+/* It is not in the queue, and goes there if it has something. */
+static void source_ask(struct tracemap_merge *m, struct source *s)
+{
+	int ret;
+
+	m->nr_empty -= s->state == EMPTY;
+	ret = s->cpu ? ask_cpu(m, s) : ask_plugged(m, s);
+	if (ret > 0) {
+		s->state = READY;
+		queue_add(&m->queue, &s->item);
+	} else if (!ret) {
+		s->state = EMPTY;
+		m->nr_empty++;
+	} else if (ret == -ENODATA) {
+		s->state = GONE;
+	} else {
+		s->state = FAILING;
+		s->error = ret;
+		m->nr_failing++;
+	}
+}
+
+/* Its record was handed out, and nobody uses it any more. */
+static void source_go_on(struct tracemap_merge *m, struct source *s)
+{
+	queue_remove_first(&m->queue);
+	s->item.rec.missed = 0;
+	s->item.rec.flags = 0;
+	if (!s->cpu && s->plugged.release)
+		s->plugged.release(s->plugged.arg);
+	source_ask(m, s);
+}
+
+/* Ask all that are EMPTY. What they have is found after the round began. */
+static void ask_round(struct tracemap_merge *m)
+{
+	uint64_t now = m->delay_ns && !m->flushing ? now_ns() : 0;
+	unsigned int i;
+
+	m->rounds++;
+	m->round_began = now;
+	m->ask_all = false;
+	for (i = 0; i < m->nr_sources; i++) {
+		struct source *s = m->sources[i];
+
+		if (s->state == EMPTY)
+			source_ask(m, s);
+		else if (s->state == READY && now)
+			source_waits(m, s, now);
+	}
+}
+
+/* ---- May the oldest record go? ---- */
+
+/* Nothing older can come any more, of those who have nothing. */
+static always_inline bool waited(const struct tracemap_merge *m, const struct source *s)
+{
+	if (!m->nr_empty)
+		return true;
+	if (m->rounds == s->round)
+		return false;
+	/*
+	 * If nobody knew when it was found, a round has said so by now; without a
+	 * delay all times are 0.
+	 */
+	return m->flushing || m->round_began - s->found >= m->delay_ns;
+}
+
+static int tell_failure(struct tracemap_merge *m)
+{
+	struct source *s = m->sources[0];
+	unsigned int i;
+
+	for (i = 1; s->state != FAILING; i++)
+		s = m->sources[i];
+	m->nr_failing--;
+	m->failed_cpu = s->item.rec.cpu;
+	s->state = GONE;
+	/* Damage to a sub-buffer is not damage to those behind it. */
+	if (s->cpu && s->error == -EBADMSG) {
+		s->state = EMPTY;
+		m->nr_empty++;
+		m->ask_all = true;
+	}
+	return s->error;
+}
+
+static int nothing_yet(struct tracemap_merge *m)
+{
+	const struct source *s = first_source(m);
+
+	m->flushing = false;
+	m->due = UINT64_MAX;
+	if (s && m->delay_ns < UINT64_MAX - s->found)
+		m->due = s->found + m->delay_ns;
+	return 0;
+}
+
+/* 1: the first in the queue may go. What is late waits for nobody. */
+static int choose(struct tracemap_merge *m)
+{
+	unsigned int nr_empty = UINT_MAX;
+
+	for (;;) {
+		const struct source *s;
+
+		if (m->ask_all)
+			ask_round(m);
+		if (m->nr_failing)
+			return tell_failure(m);
+		s = first_source(m);
+		if (s && (waited(m, s) || s->item.rec.ts < m->last))
+			return 1;
+		if (!m->nr_empty)
+			return -ENODATA;
+		/* Did the last round bring nothing? */
+		if (m->nr_empty == nr_empty)
+			return nothing_yet(m);
+		nr_empty = m->nr_empty;
+		ask_round(m);
+	}
+}
+
+/* ---- Handing out ---- */
+
+/* Its first source's turn begins. */
+static void hand_out(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	struct source *s = first_source(m);
+
+	m->used = true;
+	*rec = s->item.rec;
+	if (rec->ts < m->last)
+		rec->flags |= TRACEMAP_LATE;
+	else
+		m->head.run = s->run;
+	m->head.run_end = queue_second_ts(&m->queue);
+	m->plain = !m->nr_empty && !m->queue.in_heap;
+}
+
+/*
+ * The turn of the first in the queue ends, or more than time stamps decide. Its
+ * batch was at @last when it handed out its last record.
+ */
+static void end_turn(struct tracemap_merge *m, uint64_t last)
+{
+	if (m->used && first_source(m)->item.rec.ts > last)
+		last = first_source(m)->item.rec.ts;
+	if (last > m->last)
+		m->last = last;
+	m->head.run = &m->none;
+}
+
+/* What has to be done before the first in the queue may go is done here. */
+static int merge_go_on(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	int ret;
+
+	m->used = false;
+	ret = choose(m);
+	if (ret > 0)
+		hand_out(m, rec);
+	return ret;
+}
+
+static noinline int merge_slow(struct tracemap_merge *m, struct tracemap_record *rec,
+			       uint64_t last)
+{
+	end_turn(m, last);
+	m->due = 0;
+	if (m->used)
+		source_go_on(m, first_source(m));
+	return merge_go_on(m, rec);
+}
+
+/* The first in the queue has something, and nobody has to be asked before. */
+static always_inline int begin_turn(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	struct source *s = first_source(m);
+
+	m->head.run = s->run;
+	m->head.run_end = s->item.behind->rec.ts;
+	*rec = s->item.rec;
+	return 1;
+}
+
+/* The first has its next record, of which nothing is known but its time. */
+static int merge_requeue(struct tracemap_merge *m, struct tracemap_record *rec, uint64_t last)
+{
+	m->used = false;
+	end_turn(m, last);
+	queue_move_any_first(&m->queue);
+	return merge_go_on(m, rec);
+}
+
+/*
+ * The same where some have nothing, or there is a heap. What went out last is not
+ * known here, but only matters if more than time stamps decide.
+ */
+static noinline int next_turn_slow(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	const struct source *s = first_source(m);
+
+	queue_move_any_first(&m->queue);
+	if (waited(m, first_source(m)))
+		return begin_turn(m, rec);
+	m->used = false;
+	end_turn(m, s->item.rec.ts - time_since(s, s->before));
+	return merge_go_on(m, rec);
+}
+
+/*
+ * The first holds a record that is not the oldest. Whose turn it is now is not
+ * late: it has waited in the queue, and what went out meanwhile was older.
+ */
+static always_inline int next_turn(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	if (!likely(m->plain))
+		return next_turn_slow(m, rec);
+	queue_move_first(&m->queue);
+	return begin_turn(m, rec);
+}
+
+/**
+ * tracemap_merge_turn - for tracemap_merge_next() alone: another source's turn
+ * @m: the merge
+ * @rec: where to put the next record
+ * @ts: time stamp of the record that was taken and is not the oldest
+ * @data: payload
+ * @size: bytes of it
+ * @before: where it begins
+ *
+ * Return: as tracemap_merge_next()
+ */
+int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, uint64_t ts,
+			const void *data, uint32_t size, const void *before)
+{
+	struct source *s = first_source(m);
+
+	s->item.rec.ts = ts;
+	s->item.rec.data = data;
+	s->item.rec.size = size;
+	s->before = before;
+	return next_turn(m, rec);
+}
+
+/**
+ * tracemap_merge_take - the next record in the order of time
+ * @m: the merge
+ * @rec: where to put it; valid until the next call
+ *
+ * tracemap_merge_next() is the same, but goes on with the source whose turn it
+ * is without a call. This one is for those who cannot use what is inline.
+ *
+ * A record comes when there is no older one any more: every other source has a
+ * later one, or still has nothing, delay_ns after this one was found. If an
+ * older one comes nevertheless, it is handed out as soon as it is found, and
+ * its flags have TRACEMAP_LATE. Records of one source always keep their order.
+ * Of several at the same time, which comes first is not said.
+ *
+ * Where records were lost, the first behind them says how many. If there is
+ * none behind them yet, a record without data does.
+ *
+ * Return: 1; 0 if there is nothing yet, or what there is has to wait, see
+ * tracemap_merge_timeout(); -ENODATA if all sources are at their end, or there
+ * are none; or what a source has said, and tracemap_merge_failed_cpu() tells
+ * which. The next call goes on with the others; only -EBADMSG of a tracemap_cpu,
+ * a damaged sub-buffer, does not end that.
+ */
+int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	struct tracemap_batch *run = m->head.run;
+	const unsigned char *before = run->it.next;
+	uint64_t last = run->it.ts;
+	struct subbuf_record r;
+
+	if (!tracemap_batch_next(run, &r))
+		return merge_slow(m, rec, last);
+	if (far(r.ts))
+		first_source(m)->run = &m->none;
+	/* Time in a sub-buffer may go back, where it is absolute. */
+	if (r.ts < last || r.ts > m->head.run_end || far(r.ts)) {
+		source_hold(first_source(m), &r, before);
+		if (r.ts > m->head.run_end)
+			return next_turn(m, rec);
+		return merge_requeue(m, rec, last);
+	}
+	rec->ts = r.ts;
+	rec->data = r.data;
+	rec->size = r.size;
+	rec->cpu = run->cpu;
+	rec->flags = 0;
+	rec->missed = 0;
+	return 1;
+}
+
+/**
+ * tracemap_merge_timeout - how long to wait for more
+ * @m: the merge, after tracemap_merge_next() said 0
+ * @timeout_ms: how long the caller would, in milliseconds; negative: for ever
+ *
+ * Return: @timeout_ms, or less if a record may go out by then.
+ */
+int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms)
+{
+	uint64_t now, ms;
+
+	if (m->due == UINT64_MAX)
+		return timeout_ms;
+	now = m->due ? now_ns() : 0;
+	if (m->due <= now)
+		return 0;
+	ms = (m->due - now - 1) / NSEC_PER_MSEC + 1;
+	if (timeout_ms >= 0 && (uint64_t)timeout_ms < ms)
+		return timeout_ms;
+	return ms < INT_MAX ? ms : INT_MAX;
+}
+
+/**
+ * tracemap_merge_flush - wait for nothing any more
+ * @m: the merge
+ *
+ * Until tracemap_merge_next() says that there is nothing more, it hands out what
+ * there is in the order of time, without delay. For the end, when nobody
+ * writes; or if order is worth no more delay now.
+ */
+void tracemap_merge_flush(struct tracemap_merge *m)
+{
+	m->flushing = true;
+	m->ask_all = true;
+	end_turn(m, m->head.run->it.ts);
+}
+
+/**
+ * tracemap_merge_failed_cpu - whose error was told last
+ * @m: the merge, after tracemap_merge_next() returned an errno
+ *
+ * Return: the CPU, as it is in the records of that source; -1 if there was none.
+ */
+int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
+{
+	return m->failed_cpu;
+}
+
+/* ---- The sources there are ---- */
+
+/**
+ * tracemap_merge_new - begin to merge
+ * @m: where to put the handle
+ * @options: how; NULL: with a delay of 10 ms
+ *
+ * Return: 0; -EINVAL if @options are none; -E2BIG if they have something that this
+ * library does not know; -ENOMEM.
+ */
+int tracemap_merge_new(struct tracemap_merge **m,
+		       const struct tracemap_merge_options *options)
+{
+	size_t known = sizeof(*options), i;
+	struct tracemap_merge *new;
+
+	if (options && options->size < known)
+		return -EINVAL;
+	for (i = known; options && i < options->size; i++) {
+		if (((const char *)options)[i])
+			return -E2BIG;
+	}
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	new->head.run = &new->none;
+	new->failed_cpu = -1;
+	new->delay_ns = options ? options->delay_ns : DEFAULT_DELAY_NS;
+	*m = new;
+	return 0;
+}
+
+/* Let the iterator stand before the record again. */
+static void step_back(struct source *s)
+{
+	struct subbuf_iter *it = &s->batch->it;
+	uint64_t time = time_since(s, s->before);
+
+	if (s->item.rec.data)
+		s->batch->events--;
+	it->next = s->before;
+	it->ts = s->item.rec.ts - time;
+}
+
+/* The CPU goes on behind what was handed out. */
+static void put_back(const struct tracemap_merge *m, struct source *s)
+{
+	struct tracemap_batch *b = s->batch;
+	bool used = m->used && s == first_source(m);
+
+	if (!used)
+		step_back(s);
+	b->missed = used ? 0 : s->item.rec.missed;
+	b->flags = used ? 0 : s->item.rec.flags;
+	s->cpu->given = false;
+	s->cpu->merging = false;
+}
+
+/**
+ * tracemap_merge_free - merge no more
+ * @m: the merge, or NULL
+ *
+ * What was added is not closed, and has to be there still. Records that were
+ * not handed out are the next their tracemap_cpu has.
+ */
+void tracemap_merge_free(struct tracemap_merge *m)
+{
+	unsigned int i;
+
+	if (!m)
+		return;
+	for (i = 0; i < m->nr_sources; i++) {
+		struct source *s = m->sources[i];
+
+		if (s->state == READY && s->cpu)
+			put_back(m, s);
+		free(s);
+	}
+	free(m->sources);
+	free(m->queue.heap);
+	free(m);
+}
+
+static struct source *source_new(struct tracemap_merge *m, int cpu)
+{
+	unsigned int nr = m->nr_sources + 1;
+	struct source **sources = realloc(m->sources, nr * sizeof(*sources));
+	struct source *s;
+
+	if (!sources)
+		return NULL;
+	m->sources = sources;
+	if (!queue_reserve(&m->queue, nr))
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->run = &m->none;
+	s->batch = &m->none;
+	s->item.rec.cpu = cpu;
+	s->state = EMPTY;
+	sources[m->nr_sources++] = s;
+	m->nr_empty++;
+	m->ask_all = true;
+	end_turn(m, m->head.run->it.ts);
+	return s;
+}
+
+static bool has_cpu(const struct tracemap_merge *m, const struct tracemap_cpu *cpu)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sources; i++) {
+		if (m->sources[i]->cpu == cpu)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * tracemap_merge_add_cpu - merge a CPU's records, too
+ * @m: the merge
+ * @cpu: whose. As long as the merge has it, nobody else moves on in it
+ *
+ * Return: 0; -EEXIST if it is there already; -EINVAL if it hands out records in
+ * place that have to be accepted after use; -ENOMEM.
+ */
+int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu)
+{
+	struct source *s;
+
+	if (cpu->flags & TRACEMAP_IN_PLACE)
+		return -EINVAL;
+	if (has_cpu(m, cpu))
+		return -EEXIST;
+	s = source_new(m, tracemap_cpu_number(cpu));
+	if (!s)
+		return -ENOMEM;
+	s->cpu = cpu;
+	return 0;
+}
+
+/**
+ * tracemap_merge_add_all - merge all CPUs of an instance
+ * @m: the merge
+ * @t: the instance. Those of its CPUs that are there already stay: after
+ *	tracemap_rescan(), call this again
+ *
+ * Return: 0, or an errno of tracemap_merge_add_cpu().
+ */
+int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < tracemap_nr_cpus(t); i++) {
+		int ret = tracemap_merge_add_cpu(m, tracemap_get_cpu(t, i));
+
+		if (ret && ret != -EEXIST)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * tracemap_merge_add_source - merge what comes from elsewhere, too
+ * @m: the merge
+ * @source: how to get it; copied
+ *
+ * A source that finds several records at once should say so: see TRACEMAP_FRESH.
+ *
+ * Return: 0; -EINVAL if it has no @next; -ENOMEM.
+ */
+int tracemap_merge_add_source(struct tracemap_merge *m,
+			      const struct tracemap_source *source)
+{
+	struct source *s;
+
+	if (!source->next)
+		return -EINVAL;
+	s = source_new(m, source->cpu);
+	if (!s)
+		return -ENOMEM;
+	s->plugged = *source;
+	return 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/*
+ * What merge_test.c merges: CPUs whose sub-buffers come through a pipe, sources
+ * of another kind, and a clock that goes on when it is told to.
+ */
+#ifndef _TRACEMAP_MERGE_SIM_H
+#define _TRACEMAP_MERGE_SIM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "subbuf_make.h"
+
+#define MSEC		1000000ULL
+#define SUBBUF_SIZE	512
+#define PIPE_SIZE	(1 << 20)
+
+static int failures;
+
+#define check(cond) check_at(cond, #cond, __func__, __LINE__)
+
+static bool check_at(bool ok, const char *what, const char *func, int line)
+{
+	if (!ok) {
+		printf("# %s:%d: not so: %s\n", func, line, what);
+		failures++;
+	}
+	return ok;
+}
+
+/* What cannot be tested without. */
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	exit(1);
+}
+
+/* ---- The clock; it takes the place of the C library's ---- */
+
+static uint64_t sim_ns;
+static unsigned int clock_calls;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	check(id == CLOCK_MONOTONIC);
+	t->tv_sec = sim_ns / 1000000000;
+	t->tv_nsec = sim_ns % 1000000000;
+	clock_calls++;
+	return 0;
+}
+
+static unsigned int sim_seed = 1;
+
+static unsigned int sim_rand(unsigned int below)
+{
+	sim_seed = sim_seed * 1103515245 + 12345;
+	return (sim_seed >> 8) % below;
+}
+
+/* What events have in them. */
+struct body {
+	uint32_t cpu;
+	uint32_t seq;
+};
+
+/* ---- A CPU ---- */
+
+#define SENT_MAX	2048
+
+struct tube {
+	struct tracemap_cpu *cpu;
+	int number;
+	int in, out;
+	uint32_t seq;			/* of the next event */
+	uint32_t sent[SENT_MAX];	/* events in so many sub-buffers and before */
+	uint32_t nr_sent;
+	uint32_t overwritten;		/* events that are to be, but are there yet */
+	bool reset;			/* what is fetched next says so */
+	struct subbuf_make make;
+};
+
+#define TUBES	256
+static struct tube *tubes_by_number[TUBES];
+static struct way tube_way;
+
+static const struct subbuf_format tube_format = { SUBBUF_SIZE, 8, 8, 16, false };
+
+/* What tracefs would tell: events that are in the pipe, and those that were. */
+static int tube_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
+{
+	const struct tube *t = tubes_by_number[cpu->number];
+	int unread;
+
+	need(!ioctl(t->out, FIONREAD, &unread), "FIONREAD");
+	f->committed = t->sent[t->nr_sent] + t->overwritten + 7;
+	f->overwritten = 7;
+	f->consumed = t->sent[t->nr_sent - unread / SUBBUF_SIZE];
+	return 0;
+}
+
+static int tube_fetch(struct tracemap_cpu *cpu)
+{
+	struct tube *t = tubes_by_number[cpu->number];
+	int ret = tracemap__way_read.fetch(cpu);
+
+	if (ret == 1 && t->reset)
+		cpu->batch.flags = TRACEMAP_RESET;
+	t->reset &= ret != 1;
+	return ret;
+}
+
+static void tube_open(struct tube *t, int number)
+{
+	int fds[2];
+
+	memset(t, 0, sizeof(*t));
+
+	need(!pipe2(fds, O_NONBLOCK), "pipe2");
+	need(fcntl(fds[1], F_SETPIPE_SZ, PIPE_SIZE) >= 0, "F_SETPIPE_SZ");
+	t->out = fds[0];
+	t->in = fds[1];
+	t->number = number;
+	need(!tracemap_cpu_open_file(&t->cpu, t->out, number, &tube_format),
+	     "tracemap_cpu_open_file");
+	tube_way = *t->cpu->way;
+	tube_way.figures = tube_figures;
+	tube_way.fetch = tube_fetch;
+	t->cpu->way = &tube_way;
+	tubes_by_number[number] = t;
+}
+
+static void tube_end(struct tube *t)
+{
+	if (t->in >= 0)
+		close(t->in);
+	t->in = -1;
+}
+
+static void tube_close(struct tube *t)
+{
+	tube_end(t);
+	tracemap_cpu_close(t->cpu);
+	close(t->out);
+}
+
+static void tube_begin(struct tube *t, uint64_t ts)
+{
+	make_begin(&t->make, &tube_format, ts);
+}
+
+/* The clock of the CPU is at @ts. False: it does not fit into this sub-buffer. */
+static bool tube_event(struct tube *t, uint64_t ts, uint32_t size)
+{
+	unsigned char data[SUBBUF_SIZE] = { 0 };
+	struct body body = { t->number, t->seq };
+
+	memcpy(data, &body, sizeof(body));
+	if (!make_event(&t->make, ts, data, size))
+		return false;
+	t->seq++;
+	return true;
+}
+
+static void tube_send(struct tube *t, int64_t missed)
+{
+	make_finish(&t->make, missed);
+	need(t->nr_sent < SENT_MAX - 1, "sent");
+	t->sent[++t->nr_sent] = t->seq;
+	need(write(t->in, t->make.bytes, SUBBUF_SIZE) == SUBBUF_SIZE, "write");
+}
+
+/* A sub-buffer with events at @from, @from + @step... */
+static void tube_events(struct tube *t, uint64_t from, uint64_t step, unsigned int nr)
+{
+	tube_begin(t, from);
+	for (; nr; nr--, from += step)
+		check(tube_event(t, from, sizeof(struct body)));
+	tube_send(t, 0);
+}
+
+static void tube_event_at(struct tube *t, uint64_t ts)
+{
+	tube_events(t, ts, 0, 1);
+}
+
+/* ---- Another source ---- */
+
+#define FEED_MAX	4096
+
+struct feed {
+	int cpu;
+	struct {
+		uint64_t ts;
+		uint64_t missed;
+	} event[FEED_MAX];
+	unsigned int nr, next;
+	int end;			/* what it says when there is no more */
+	bool marks;
+	unsigned int found;		/* so many are told of */
+	unsigned int asked;
+	bool out;
+	unsigned int released;
+	struct body *body;
+};
+
+static int feed_next(void *arg, struct tracemap_record *rec)
+{
+	struct feed *f = arg;
+
+	f->asked++;
+	check(!f->out);
+	if (f->next == f->nr)
+		return f->end;
+	memset(rec, 0, sizeof(*rec));
+	if (f->marks && f->next == f->found) {
+		rec->flags = TRACEMAP_FRESH;
+		f->found = f->nr;
+	}
+	/* Whoever looks at it after its release is found out. */
+	f->body = malloc(sizeof(*f->body));
+	f->body->cpu = f->cpu;
+	f->body->seq = f->next;
+	rec->ts = f->event[f->next].ts;
+	rec->missed = f->event[f->next].missed;
+	rec->data = f->body;
+	rec->size = sizeof(*f->body);
+	f->next++;
+	f->out = true;
+	return 1;
+}
+
+static void feed_release(void *arg)
+{
+	struct feed *f = arg;
+
+	check(f->out);
+	f->out = false;
+	f->released++;
+	free(f->body);
+	f->body = NULL;
+}
+
+static void feed_event(struct feed *f, uint64_t ts)
+{
+	need(f->nr < FEED_MAX, "feed");
+	f->event[f->nr++].ts = ts;
+}
+
+static struct feed *feed_new(int cpu)
+{
+	struct feed *f = calloc(1, sizeof(*f));
+
+	need(f, "calloc");
+	f->cpu = cpu;
+	return f;
+}
+
+static void feed_free(struct feed *f)
+{
+	free(f->body);
+	free(f);
+}
+
+static void feed_add(struct feed *f, struct tracemap_merge *m)
+{
+	struct tracemap_source source = { f->cpu, f, feed_next, feed_release };
+
+	need(!tracemap_merge_add_source(m, &source), "add_source");
+}
+
+/* ---- The merge ---- */
+
+static struct tracemap_merge *merge_with_delay(uint64_t delay_ns)
+{
+	struct tracemap_merge_options options = {
+		.size = sizeof(options), .delay_ns = delay_ns,
+	};
+	struct tracemap_merge *m;
+
+	need(!tracemap_merge_new(&m, &options), "tracemap_merge_new");
+	return m;
+}
+
+/* The next record is that one, and its data are there. */
+static bool comes(struct tracemap_merge *m, uint64_t ts, int cpu, uint32_t seq)
+{
+	struct tracemap_record rec;
+	struct body body;
+
+	memset(&rec, 0xff, sizeof(rec));
+	if (!check(tracemap_merge_next(m, &rec) == 1) || !check(rec.data))
+		return false;
+	memcpy(&body, rec.data, sizeof(body));
+	return check(rec.ts == ts) && check(rec.cpu == cpu) &&
+		check((int)body.cpu == cpu) && check(body.seq == seq) &&
+		check(!rec.flags) && check(!rec.missed);
+}
+
+static bool says(struct tracemap_merge *m, int ret)
+{
+	struct tracemap_record rec;
+
+	return check(tracemap_merge_next(m, &rec) == ret);
+}
+
+#endif /* _TRACEMAP_MERGE_SIM_H */

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The CPUs of an instance merged, while they write: in order, all of it, without
+ * spinning, and without waiting for those that have nothing longer than is due.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib_guest.h"
+
+#define CPUS	2
+
+struct merged {
+	struct tracemap *t;
+	struct tracemap_merge *m;
+	struct account of[CPUS];
+	uint64_t last;
+	uint64_t seen;
+	unsigned int out_of_order;
+	unsigned int waits;
+};
+
+static void merged_open(struct merged *d, const struct way_to_read *w)
+{
+	struct tracemap_options o = options_of(w);
+
+	*d = (struct merged){ 0 };
+	expect_eq(tracemap_open(&d->t, INSTANCE, &o), 0);
+	expect_eq(tracemap_merge_new(&d->m, NULL), 0);
+	expect_eq(tracemap_merge_add_all(d->m, d->t), 0);
+}
+
+static void merged_close(struct merged *d)
+{
+	for (int i = 0; i < CPUS; i++)
+		expect_eq(d->of[i].wrong, 0);
+	expect_eq(d->out_of_order, 0);
+	tracemap_merge_free(d->m);
+	tracemap_close(d->t);
+	end_instance();
+}
+
+static void merged_tell(struct merged *d, const struct tracemap_record *rec)
+{
+	struct account *a = &d->of[rec->cpu];
+
+	d->out_of_order += rec->ts < d->last || rec->flags & TRACEMAP_LATE;
+	d->last = rec->ts;
+	if (!rec->data) {
+		a->missed += rec->missed;
+		a->last += rec->missed;
+		return;
+	}
+	account_for(a, rec->ts, rec->data, rec->size, rec->missed);
+	d->seen++;
+}
+
+static int merged_take(struct merged *d)
+{
+	struct tracemap_record rec;
+	int ret;
+
+	while ((ret = tracemap_merge_next(d->m, &rec)) > 0)
+		merged_tell(d, &rec);
+	return ret;
+}
+
+/* Until so many came, or it takes too long. */
+static double merged_read(struct merged *d, uint64_t events, double limit)
+{
+	double start = seconds();
+
+	while (expect_eq(merged_take(d), 0) && d->seen < events &&
+	       seconds() < start + limit) {
+		expect(tracemap_wait(d->t, tracemap_merge_timeout(d->m, 1000)) >= 0);
+		d->waits++;
+	}
+	expect_eq(d->seen, events);
+	return seconds() - start;
+}
+
+struct writer {
+	pthread_t thread;
+	int cpu;
+	uint32_t events;
+	unsigned int pause_us;
+};
+
+static void *write_slowly(void *arg)
+{
+	const struct writer *w = arg;
+
+	for (uint32_t i = 0; i < w->events; i += 5) {
+		write_marks(w->cpu, i + 1, i + 5);
+		usleep(w->pause_us);
+	}
+	return NULL;
+}
+
+static void test_live(void)
+{
+	for_each_way(w) {
+		struct writer writers[CPUS];
+		struct merged d;
+
+		if (w->flags & TRACEMAP_IN_PLACE)
+			continue;
+		new_instance("1024");
+		merged_open(&d, w);
+		for (int i = 0; i < CPUS; i++) {
+			writers[i] = (struct writer){ .cpu = i, .events = 500, .pause_us = 3000 };
+			pthread_create(&writers[i].thread, NULL, write_slowly, &writers[i]);
+		}
+		merged_read(&d, 1000, 60);
+		for (int i = 0; i < CPUS; i++)
+			pthread_join(writers[i].thread, NULL);
+		if (!expect(d.waits < 4000))
+			printf("# by %s: %u waits\n", w->name, d.waits);
+		merged_close(&d);
+	}
+}
+
+/* A sub-buffer in a delay would take 10 seconds. */
+static void test_idle_cpu(void)
+{
+	for_each_way(w) {
+		struct merged d;
+		double took;
+
+		if (w->flags & TRACEMAP_IN_PLACE)
+			continue;
+		new_instance("8192");
+		write_marks_of(0, 1, 20000, 200);
+		merged_open(&d, w);
+		took = merged_read(&d, 20000, 60);
+		if (!expect(took < 5) || !expect(d.waits < 200))
+			printf("# by %s: %f s, %u waits\n", w->name, took, d.waits);
+		merged_close(&d);
+	}
+}
+
+/* One event, and the other CPU has nothing: it is slept for until it is due. */
+static void test_one_event(void)
+{
+	for_each_way(w) {
+		struct merged d;
+		double took;
+
+		if (w->flags & TRACEMAP_IN_PLACE)
+			continue;
+		new_instance("64");
+		merged_open(&d, w);
+		expect_eq(merged_take(&d), 0);
+		write_marks(0, 1, 1);
+		took = merged_read(&d, 1, 20);
+		if (!expect(took >= 0.010 && took < 2) || !expect(d.waits < 10))
+			printf("# by %s: %f s, %u waits\n", w->name, took, d.waits);
+		merged_close(&d);
+	}
+}
+
+static void test_merged_loss(void)
+{
+	for_each_way(w) {
+		struct merged d;
+
+		if (w->flags & TRACEMAP_IN_PLACE)
+			continue;
+		new_instance("32");
+		merged_open(&d, w);
+		write_marks(1, 1, 3);
+		for (uint32_t i = 0; i < 5; i++) {
+			write_marks_of(0, i * 2000 + 1, i * 2000 + 2000, 40);
+			expect_eq(merged_take(&d), 0);
+		}
+		tracemap_merge_flush(d.m);
+		expect_eq(merged_take(&d), 0);
+		expect_eq(d.of[0].seen + d.of[0].missed, 10000);
+		expect(d.of[0].missed > 0);
+		expect_eq(d.of[1].seen, 3);
+		merged_close(&d);
+	}
+}
+
+const struct test merge_tests[] = {
+	{ "merged while they are written, in order, all of them", test_live, NULL },
+	{ "an idle CPU slows nobody down", test_idle_cpu, NULL },
+	{ "a record that waits for an idle CPU is slept for", test_one_event, NULL },
+	{ "merged, a loss is told where it was", test_merged_loss, NULL },
+};
+const unsigned int nr_merge_tests = sizeof(merge_tests) / sizeof(merge_tests[0]);

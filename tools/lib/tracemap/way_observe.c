@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * The live view: an observer, see live.h. A batch is a copy that was found good
+ * before it is handed out, or, in place, something that becomes good when
+ * tracemap_cpu_accept() says so.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+#include "cpu.h"
+
+static int observe_reset(struct tracemap_cpu *cpu)
+{
+	struct subbuf_iter nothing;
+
+	memset(&nothing, 0, sizeof(nothing));
+	nothing.ts = cpu->observe.observer.ts;
+	tracemap__set_batch(cpu, &nothing, 0, TRACEMAP_RESET);
+	return 1;
+}
+
+/* A writer that is that much quicker than a copy is left for later. */
+static int observe_fetch(struct tracemap_cpu *cpu)
+{
+	struct observe_state *s = &cpu->observe;
+	struct live_observer *o = &s->observer;
+	struct subbuf_iter it;
+	int tries, ret;
+
+	for (tries = 0; tries < LIVE_TRIES; tries++) {
+		ret = live_look(o, &it);
+		if (ret == LIVE_RESET)
+			return observe_reset(cpu);
+		if (ret != LIVE_EVENTS)
+			return ret;
+		if (s->copy) {
+			ret = live_copy(o, &it, s->copy, o->format.subbuf_size);
+			if (ret < 0)
+				return ret;
+			if (!ret)
+				continue;
+		}
+		tracemap__set_batch(cpu, &it, live_gap(o), 0);
+		return 1;
+	}
+	return 0;
+}
+
+/* In place nothing was good unless it was accepted, and then it is gone. */
+static int observe_settle(struct tracemap_cpu *cpu)
+{
+	struct observe_state *s = &cpu->observe;
+	int ret;
+
+	if (!s->copy || !cpu->batch.it.data)
+		return 0;
+	ret = live_accept(&s->observer, &cpu->batch.it, cpu->batch.events);
+	return ret < 0 ? ret : 0;
+}
+
+static int observe_arm(struct tracemap_cpu *cpu, uint64_t bytes)
+{
+	struct trace_live_position p = live_position(&cpu->observe.observer, bytes);
+
+	return ioctl(cpu->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &p) < 0 ? -errno : 0;
+}
+
+static int observe_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
+{
+	const struct observe_state *s = &cpu->observe;
+	struct live_figures live;
+	int ret = live_figures(&s->observer, s->mapping.meta, &live);
+
+	if (ret)
+		return ret;
+	f->committed = live.committed;
+	f->overwritten = live.overwritten;
+	f->consumed = live.consumed;
+	f->dropped = live.dropped;
+	f->used = live.used;
+	f->nr_subbufs = live.nr_subbufs;
+	f->epoch = live.epoch;
+	return 0;
+}
+
+static void observe_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
+{
+	const struct observe_state *s = &cpu->observe;
+
+	raw->meta = s->mapping.meta;
+	raw->subbufs = s->observer.subbufs;
+	raw->meta_size = s->observer.subbufs - (const unsigned char *)raw->meta;
+	raw->subbufs_size = s->mapping.size - raw->meta_size;
+	raw->index = s->mapping.index;
+	raw->index_size = s->mapping.index_size;
+	raw->reader = live__load(&raw->meta->reader.id);
+}
+
+static void observe_close(struct tracemap_cpu *cpu)
+{
+	live_unmap(&cpu->observe.mapping);
+	free(cpu->observe.copy);
+}
+
+/* A reset is soon over, but for one who stops the kernel in it. */
+static int observe_attach(struct tracemap_cpu *cpu)
+{
+	struct observe_state *s = &cpu->observe;
+	enum live_start from = cpu->flags & TRACEMAP_FROM_NOW ? LIVE_FROM_NOW :
+								LIVE_FROM_OLDEST;
+	int tries, ret = -EAGAIN;
+
+	for (tries = 0; tries < 1000 && ret == -EAGAIN; tries++) {
+		if (tries)
+			usleep(1000);
+		ret = live_attach_mapping(&s->observer, &s->mapping, &cpu->format, from);
+	}
+	return ret == -EINVAL ? -EPROTO : ret;
+}
+
+int tracemap__open_observe(struct tracemap_cpu *cpu)
+{
+	struct observe_state *s = &cpu->observe;
+	int ret = live_map(&s->mapping, cpu->fd);
+
+	if (ret)
+		return ret == -ENOTTY || ret == -ENODEV ? -EOPNOTSUPP :
+			ret == -EINVAL ? -ENXIO : ret;
+	ret = observe_attach(cpu);
+	if (!ret && !(cpu->flags & TRACEMAP_IN_PLACE)) {
+		s->copy = malloc(cpu->format.subbuf_size);
+		if (!s->copy)
+			ret = -ENOMEM;
+	}
+	if (ret) {
+		live_unmap(&s->mapping);
+		return ret;
+	}
+	cpu->way = &tracemap__way_observe;
+	return 0;
+}
+
+const struct way tracemap__way_observe = {
+	.name		= "observe",
+	.fetch		= observe_fetch,
+	.settle		= observe_settle,
+	.arm		= observe_arm,
+	.figures	= observe_figures,
+	.raw		= observe_raw,
+	.close		= observe_close,
+};

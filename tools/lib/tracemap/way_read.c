@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * read(2), a sub-buffer at a time: of trace_pipe_raw, or of any file or pipe
+ * into which somebody has put sub-buffers.
+ *
+ * The kernel hands out what is new since the last read(), with a header of its
+ * own, also while the writer is still on that sub-buffer. So every read is a
+ * sub-buffer that stands for itself.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "cpu.h"
+
+#define TRACEFS_TYPE	0x74726163
+
+/* Bytes of records, of which a file that was cut off may have less. */
+static int read_hand_out(struct tracemap_cpu *cpu)
+{
+	struct read_state *r = &cpu->read;
+	const struct subbuf_format *f = &cpu->format;
+	uint32_t committed, there = r->got;
+	struct subbuf_iter it;
+	int64_t missed;
+
+	r->got = 0;
+	if (there < f->data_offset)
+		return -EBADMSG;
+	committed = subbuf_committed(f, r->buffer);
+	if (committed > f->subbuf_size - f->data_offset)
+		return -EBADMSG;
+
+	it = subbuf_begin(f, r->buffer);
+	there -= f->data_offset;
+	r->cut = committed > there;
+	if (r->cut)
+		subbuf_extend(&it, there);
+	/* The number is behind the records. */
+	missed = subbuf_missed(f, r->buffer);
+	if (missed < 0 || (missed && there < committed + f->commit_size))
+		missed = TRACEMAP_MISSED_UNKNOWN;
+	tracemap__set_batch(cpu, &it, missed, 0);
+	return 1;
+}
+
+/* Without a byte more the rest of the buffer is of an earlier sub-buffer. */
+static int read_end(struct tracemap_cpu *cpu)
+{
+	if (cpu->read.endless)
+		return 0;
+	if (cpu->read.cut) {
+		cpu->read.cut = false;
+		return -EBADMSG;
+	}
+	if (!cpu->read.got)
+		return -ENODATA;
+	return read_hand_out(cpu);
+}
+
+static int read_fetch(struct tracemap_cpu *cpu)
+{
+	struct read_state *r = &cpu->read;
+
+	while (r->got < cpu->format.subbuf_size) {
+		ssize_t n = read(cpu->fd, r->buffer + r->got,
+				 cpu->format.subbuf_size - r->got);
+
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		if (!n)
+			return read_end(cpu);
+		r->got += n;
+	}
+	return read_hand_out(cpu);
+}
+
+/* A record that is cut off looks damaged: to say so once is enough. */
+static int read_settle(struct tracemap_cpu *cpu)
+{
+	if (!cpu->batch.it.corrupt)
+		return 0;
+	cpu->read.cut = false;
+	return -EBADMSG;
+}
+
+static void read_close(struct tracemap_cpu *cpu)
+{
+	free(cpu->read.buffer);
+}
+
+int tracemap__open_read(struct tracemap_cpu *cpu)
+{
+	struct statfs fs;
+
+	if (fstatfs(cpu->fd, &fs) < 0)
+		return -errno;
+	cpu->read.endless = fs.f_type == TRACEFS_TYPE;
+	cpu->read.buffer = malloc(cpu->format.subbuf_size);
+	if (!cpu->read.buffer)
+		return -ENOMEM;
+	cpu->way = &tracemap__way_read;
+	return 0;
+}
+
+const struct way tracemap__way_read = {
+	.name		= "read",
+	.fetch		= read_fetch,
+	.settle		= read_settle,
+	.figures	= tracemap__stats,
+	.close		= read_close,
+};
