@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * A decoder: the formats of events, read when one is first seen, or when it
+ * was switched on already as the decoder was made.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event.h"
+
+/* How long an id that nobody knows is left alone. */
+#define AGAIN_MS	1000
+
+uint64_t event_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+/* Contents with a 0 byte behind; NULL if it cannot be read. */
+char *event_read_file(const char *dir, const char *file, size_t *size)
+{
+	size_t length = 0, room = 0;
+	char path[4096], *text = NULL;
+	ssize_t n = 0;
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path))
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	do {
+		length += n;
+		if (room - length < 4096) {
+			char *more = realloc(text, room = 2 * room + 8192);
+
+			if (!more)
+				break;
+			text = more;
+		}
+		do {
+			n = read(fd, text + length, room - length - 1);
+		} while (n < 0 && errno == EINTR);
+	} while (n > 0);
+	close(fd);
+	if (n) {
+		free(text);
+		return NULL;
+	}
+	text[length] = '\0';
+	if (size)
+		*size = length;
+	return text;
+}
+
+/* ---- Fields ---- */
+
+/*
+ * Where the bytes of a field are. Of a dynamic one a word tells: length in the
+ * upper half, offset in the lower, from the record or from behind the word.
+ */
+struct event_bytes event_field_bytes(struct tep_format_field *field,
+				     const struct tracemap_record *rec)
+{
+	struct event_bytes bytes = { rec->data, -1 };
+	uint32_t offset = field->offset, length = field->size;
+
+	if (offset > rec->size)
+		return bytes;
+	/* The last field of some events is as long as the event. */
+	if (!length && (field->flags & TEP_FIELD_IS_ARRAY))
+		length = rec->size - offset;
+	if (length > rec->size - offset)
+		return bytes;
+	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
+		uint32_t word, base = 0;
+
+		if (length < sizeof(word))
+			return bytes;
+		memcpy(&word, bytes.data + offset, sizeof(word));
+		if (field->flags & TEP_FIELD_IS_RELATIVE)
+			base = offset + length;
+		offset = base + (word & 0xffff);
+		length = word >> 16;
+		if (offset > rec->size || length > rec->size - offset)
+			return bytes;
+	}
+	bytes.data += offset;
+	bytes.length = length;
+	return bytes;
+}
+
+/* libtraceevent calls every array of bytes a string. */
+bool event_is_text(const struct tep_format_field *field)
+{
+	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
+		!strstr(field->type, "unsigned");
+}
+
+bool event_field_number(struct tep_event *event, const char *name,
+			const struct tracemap_record *rec, uint64_t *value)
+{
+	struct tep_format_field *field = tep_find_any_field(event, name);
+	struct event_bytes bytes;
+
+	if (!field || field->flags & TEP_FIELD_IS_ARRAY)
+		return false;
+	bytes = event_field_bytes(field, rec);
+	if (bytes.length != 1 && bytes.length != 2 && bytes.length != 4 && bytes.length != 8)
+		return false;
+	*value = tep_read_number(event->tep, bytes.data, bytes.length);
+	if (field->flags & TEP_FIELD_IS_SIGNED && bytes.length < 8 &&
+	    *value >> (8 * bytes.length - 1))
+		*value |= ~0ULL << (8 * bytes.length);
+	return true;
+}
+
+/* ---- Formats ---- */
+
+static bool has_field(struct tep_event *event, const char *name)
+{
+	return tep_find_field(event, name) != NULL;
+}
+
+static const struct {
+	const char *name;
+	enum event_kind kind;
+} ftrace_kinds[] = {
+	{ "function", KIND_FUNCTION },
+	{ "func_repeats", KIND_FUNC_REPEATS },
+	{ "print", KIND_PRINT },
+	{ "bprint", KIND_BPRINT },
+	{ "bputs", KIND_BPUTS },
+	{ "raw_data", KIND_RAW },
+	{ "kernel_stack", KIND_STACK },
+	{ "user_stack", KIND_USER_STACK },
+};
+
+static enum event_kind kind_of(struct tep_event *event)
+{
+	if (!strcmp(event->system, "ftrace")) {
+		for (unsigned int i = 0; i < sizeof(ftrace_kinds) / sizeof(ftrace_kinds[0]); i++) {
+			if (!strcmp(event->name, ftrace_kinds[i].name))
+				return ftrace_kinds[i].kind;
+		}
+		return KIND_GENERIC;
+	}
+	if (!strcmp(event->system, "syscalls")) {
+		if (!strncmp(event->name, "sys_enter_", 10))
+			return KIND_SYSCALL_ENTER;
+		if (!strncmp(event->name, "sys_exit_", 9) && has_field(event, "ret"))
+			return KIND_SYSCALL_EXIT;
+	}
+	if (has_field(event, "__probe_ret_ip"))
+		return KIND_RETPROBE;
+	if (has_field(event, "__probe_ip"))
+		return KIND_PROBE;
+	return KIND_GENERIC;
+}
+
+static bool makes_names(struct tep_event *event)
+{
+	return (!strcmp(event->system, "sched") && !strcmp(event->name, "sched_switch")) ||
+		(!strcmp(event->system, "task") && !strcmp(event->name, "task_rename"));
+}
+
+static struct event_format *room_for(struct tracemap_decoder *d, unsigned int id)
+{
+	unsigned int nr = d->nr_formats;
+	struct event_format *formats;
+
+	if (id < nr)
+		return &d->formats[id];
+	while (nr <= id)
+		nr = nr ? 2 * nr : 1024;
+	formats = realloc(d->formats, nr * sizeof(*formats));
+	if (!formats)
+		return NULL;
+	memset(formats + d->nr_formats, 0, (nr - d->nr_formats) * sizeof(*formats));
+	d->formats = formats;
+	d->nr_formats = nr;
+	return &d->formats[id];
+}
+
+static struct tep_event *parse_format(struct tracemap_decoder *d, const char *system,
+				      const char *text)
+{
+	struct tracemap_line fit = TRACEMAP_LINE_INIT;
+	struct tep_event *event = NULL;
+
+	event_fit_format(text, tep_get_long_size(d->tep), &fit);
+	if (!fit.error)
+		tep_parse_format(d->tep, &event, fit.text, fit.length, system);
+	tracemap_line_free(&fit);
+	return event;
+}
+
+/* @name: a folder under events/ */
+static struct tep_event *read_format(struct tracemap_decoder *d, const char *system,
+				     const char *name)
+{
+	struct event_format *format;
+	struct tep_event *event;
+	char file[600], *text;
+
+	snprintf(file, sizeof(file), "events/%s/%s/format", system, name);
+	text = event_read_file(d->top, file, NULL);
+	if (!text)
+		return NULL;
+	event = parse_format(d, system, text);
+	free(text);
+	if (!event)
+		return NULL;
+	/* Ids are given to others when a module has gone. */
+	format = room_for(d, event->id);
+	if (format)
+		memset(format, 0, sizeof(*format));
+	return event;
+}
+
+static bool has_id(const struct tracemap_decoder *d, const char *system, const char *name, int id)
+{
+	char file[600], *text;
+	bool is;
+
+	snprintf(file, sizeof(file), "events/%s/%s/id", system, name);
+	text = event_read_file(d->top, file, NULL);
+	is = text && atoi(text) == id;
+	free(text);
+	return is;
+}
+
+static bool search_system(struct tracemap_decoder *d, const char *system, int id)
+{
+	char path[4096];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events/%s", d->top, system);
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
+			continue;
+		found = has_id(d, system, entry->d_name, id) &&
+			read_format(d, system, entry->d_name);
+	}
+	closedir(dir);
+	return found;
+}
+
+static bool search_id(struct tracemap_decoder *d, int id)
+{
+	char path[4096];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events", d->top);
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+			found = search_system(d, entry->d_name, id);
+	}
+	closedir(dir);
+	return found;
+}
+
+static void look_up(struct tracemap_decoder *d, struct event_format *format, int id)
+{
+	format->event = tep_find_event(d->tep, id);
+	if (!format->event && search_id(d, id)) {
+		format = &d->formats[id];	/* it may have moved */
+		format->event = tep_find_event(d->tep, id);
+	}
+	format->looked = event_now_ms();
+	if (!format->event)
+		return;
+	format->kind = kind_of(format->event);
+	format->makes_names = makes_names(format->event);
+}
+
+struct event_format *event_format(struct tracemap_decoder *d, int id)
+{
+	struct event_format *format;
+
+	if (id < 0)
+		return NULL;
+	format = room_for(d, id);
+	if (!format)
+		return NULL;
+	if (!format->event && (!format->looked || event_now_ms() - format->looked >= AGAIN_MS)) {
+		look_up(d, format, id);
+		format = &d->formats[id];
+	}
+	return format->event ? format : NULL;
+}
+
+/**
+ * tracemap_decoder_event - the format of an event
+ * @d: the decoder
+ * @id: its id, see tracemap_record_id()
+ *
+ * Return: what libtraceevent knows of it, or NULL if the kernel has no such
+ * event (any more)
+ */
+struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id)
+{
+	struct event_format *format = event_format(d, id);
+
+	return format ? format->event : NULL;
+}
+
+/* ---- A decoder ---- */
+
+/* Those switched on now may be gone, with their module, when one is printed. */
+static void read_enabled(struct tracemap_decoder *d)
+{
+	char *text = event_read_file(d->dir, "set_event", NULL);
+	char *rest = text, *line;
+
+	while (rest && (line = strsep(&rest, "\n"))) {
+		char *name = strchr(line, ':');
+
+		if (!name)
+			continue;
+		*name++ = '\0';
+		read_format(d, line, name);
+	}
+	free(text);
+}
+
+/* Those of tracers: they have no id file to be found by, and never go. */
+static void read_ftrace(struct tracemap_decoder *d)
+{
+	char path[4096];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events/ftrace", d->top);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+			read_format(d, "ftrace", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void read_printk_formats(struct tracemap_decoder *d)
+{
+	char *text = event_read_file(d->top, "printk_formats", NULL);
+
+	if (text)
+		tep_parse_printk_formats(d->tep, text);
+	free(text);
+}
+
+static int common_offset(struct tep_event *event, const char *name)
+{
+	struct tep_format_field *field = tep_find_common_field(event, name);
+
+	return field && field->offset + field->size <= EVENT_COMMON_SIZE ? field->offset : -1;
+}
+
+static int read_common(struct tracemap_decoder *d)
+{
+	struct tep_event *event;
+
+	read_ftrace(d);
+	event = tep_find_event_by_name(d->tep, "ftrace", "print");
+	if (!event)
+		return -EACCES;
+	d->flags_offset = common_offset(event, "common_flags");
+	d->preempt_offset = common_offset(event, "common_preempt_count");
+	d->pid_offset = common_offset(event, "common_pid");
+	return 0;
+}
+
+/* Some clocks do not count nanoseconds. */
+static bool clock_in_ns(const struct tracemap_decoder *d)
+{
+	static const char * const counts[] = { "[counter]", "[uptime]", "[x86-tsc]", "[ppc-tb]" };
+	char *text = event_read_file(d->dir, "trace_clock", NULL);
+	bool in_ns = true;
+
+	for (unsigned int i = 0; text && i < sizeof(counts) / sizeof(counts[0]); i++)
+		in_ns = in_ns && !strstr(text, counts[i]);
+	free(text);
+	return in_ns;
+}
+
+static int find_top(struct tracemap_decoder *d)
+{
+	size_t length = strlen(d->dir);
+	char *instances;
+
+	while (length > 1 && d->dir[length - 1] == '/')
+		d->dir[--length] = '\0';
+	d->top = strdup(d->dir);
+	if (!d->top)
+		return -ENOMEM;
+	instances = strrchr(d->top, '/');
+	if (instances && instances - d->top > 10 && !strncmp(instances - 10, "/instances", 10))
+		instances[-10] = '\0';
+	return 0;
+}
+
+static int set_up(struct tracemap_decoder *d, const char *dir)
+{
+	size_t size;
+	char *page;
+	int ret;
+
+	trace_seq_init(&d->seq);
+	d->dir = strdup(dir);
+	d->tep = tep_alloc();
+	if (!d->dir || !d->tep)
+		return -ENOMEM;
+	ret = find_top(d);
+	if (ret)
+		return ret;
+	page = event_read_file(d->top, "events/header_page", &size);
+	if (!page)
+		return access(d->top, F_OK) < 0 ? -ENOENT : -EACCES;
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_parse_header_page(d->tep, page, size, sizeof(long));
+	free(page);
+	/* The kernel's long, not ours. */
+	tep_set_long_size(d->tep, tep_get_header_page_size(d->tep));
+	tep_set_function_resolver(d->tep, event_symbol_resolve, d);
+	ret = read_common(d);
+	if (!ret && event_comms_init(d))
+		ret = -ENOMEM;
+	if (ret)
+		return ret;
+	read_enabled(d);
+	read_printk_formats(d);
+	d->in_ns = clock_in_ns(d);
+	return 0;
+}
+
+/**
+ * tracemap_decoder_new - make a decoder for the events of the running kernel
+ * @d: to be set
+ * @dir: folder of the instance they come from, see tracemap_find_dir()
+ *
+ * Make it when the clock is set and the events are switched on: the formats of
+ * these are read now, others' when the first is seen.
+ *
+ * Return: 0, -ENOENT if there is no such folder, -EACCES, -ENOMEM
+ */
+int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir)
+{
+	int ret;
+
+	*d = calloc(1, sizeof(**d));
+	if (!*d)
+		return -ENOMEM;
+	ret = set_up(*d, dir);
+	if (ret) {
+		tracemap_decoder_free(*d);
+		*d = NULL;
+	}
+	return ret;
+}
+
+/**
+ * tracemap_decoder_free - undo tracemap_decoder_new()
+ * @d: the decoder, or NULL
+ */
+void tracemap_decoder_free(struct tracemap_decoder *d)
+{
+	if (!d)
+		return;
+	event_comms_free(d);
+	event_symbols_free(d);
+	trace_seq_destroy(&d->seq);
+	if (d->tep)
+		tep_free(d->tep);
+	free(d->formats);
+	free(d->dir);
+	free(d->top);
+	free(d);
+}
+
+/**
+ * tracemap_decoder_tep - the handle of libtraceevent
+ * @d: the decoder
+ *
+ * Return: the decoder's own, for what is not offered here
+ */
+struct tep_handle *tracemap_decoder_tep(const struct tracemap_decoder *d)
+{
+	return d->tep;
+}
+
+/**
+ * tracemap_decoder_pid - the process that an event happened in
+ * @d: the decoder
+ * @rec: the event
+ *
+ * Return: its id, or -1 if the event is too short to have one
+ */
+int tracemap_decoder_pid(const struct tracemap_decoder *d, const struct tracemap_record *rec)
+{
+	int32_t pid;
+
+	if (!rec->data || rec->size < EVENT_COMMON_SIZE || d->pid_offset < 0)
+		return -1;
+	memcpy(&pid, (const char *)rec->data + d->pid_offset, sizeof(pid));
+	return pid;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Names of processes. The kernel keeps some in saved_cmdlines; of who came
+ * later, or fell out of there, /proc may know; and events that tell a name are
+ * listened to. A name is as of the moment it was learned: a process that
+ * executes something has another one from then on, so none is believed for
+ * long without a look at the list.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+
+#define NR_HASH		1024	/* power of two */
+#define COMM_SIZE	16
+#define FRESH_MS	200
+#define AGAIN_MS	10	/* for one that is not known */
+
+struct event_comm {
+	struct event_comm *next;
+	int pid;
+	bool asked;		/* /proc was, in vain */
+	char comm[COMM_SIZE];
+};
+
+static struct event_comm **bucket(const struct tracemap_decoder *d, int pid)
+{
+	return &d->comms[(unsigned int)pid % NR_HASH];
+}
+
+static struct event_comm *find(const struct tracemap_decoder *d, int pid)
+{
+	struct event_comm *c = *bucket(d, pid);
+
+	while (c && c->pid != pid)
+		c = c->next;
+	return c;
+}
+
+static struct event_comm *find_or_add(struct tracemap_decoder *d, int pid)
+{
+	struct event_comm *c = find(d, pid);
+
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->pid = pid;
+	c->next = *bucket(d, pid);
+	*bucket(d, pid) = c;
+	return c;
+}
+
+void event_comm_set(struct tracemap_decoder *d, int pid, const char *comm, size_t length)
+{
+	struct event_comm *c;
+
+	if (pid <= 0 || !length || !*comm)
+		return;
+	c = find_or_add(d, pid);
+	if (!c)
+		return;
+	length = strnlen(comm, length < COMM_SIZE ? length : COMM_SIZE - 1);
+	memcpy(c->comm, comm, length);
+	c->comm[length] = '\0';
+}
+
+/* "123 name" a line; a name may have blanks. */
+static void read_saved(struct tracemap_decoder *d)
+{
+	char *text = event_read_file(d->top, "saved_cmdlines", NULL);
+	char *rest = text, *line;
+
+	d->comms_read = event_now_ms();
+	while (rest && (line = strsep(&rest, "\n"))) {
+		char *name;
+		long pid = strtol(line, &name, 10);
+
+		/* Some kernels list whom they have forgotten. */
+		if (name > line && *name == ' ' && strcmp(name + 1, "<...>"))
+			event_comm_set(d, pid, name + 1, strlen(name + 1));
+	}
+	free(text);
+}
+
+static void ask_proc(struct tracemap_decoder *d, struct event_comm *c)
+{
+	char dir[32], *comm;
+
+	snprintf(dir, sizeof(dir), "/proc/%d", c->pid);
+	comm = event_read_file(dir, "comm", NULL);
+	if (comm)
+		event_comm_set(d, c->pid, comm, strcspn(comm, "\n"));
+	c->asked = true;
+	free(comm);
+}
+
+/**
+ * tracemap_decoder_refresh - learn the names of processes anew
+ * @d: the decoder
+ *
+ * It does so by itself from time to time. Before a name would be told that is
+ * known to have changed, this makes sure.
+ */
+void tracemap_decoder_refresh(struct tracemap_decoder *d)
+{
+	read_saved(d);
+}
+
+/**
+ * tracemap_decoder_comm - name of a process
+ * @d: the decoder
+ * @pid: its id
+ *
+ * Return: the name, "<...>" if nobody knows it, valid until the next call
+ */
+const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
+{
+	struct event_comm *c;
+
+	if (!pid)
+		return "<idle>";
+	if (pid < 0)
+		return "<XXX>";
+	if (event_now_ms() - d->comms_read >= FRESH_MS)
+		read_saved(d);
+	c = find_or_add(d, pid);
+	if (!c)
+		return "<...>";
+	if (!c->comm[0] && !c->asked)
+		ask_proc(d, c);
+	/* It has ended since the list was read. */
+	if (!c->comm[0] && event_now_ms() - d->comms_read >= AGAIN_MS)
+		read_saved(d);
+	return c->comm[0] ? c->comm : "<...>";
+}
+
+static void learn(struct tracemap_decoder *d, struct tep_event *event,
+		  const struct tracemap_record *rec, const char *pid, const char *comm)
+{
+	struct tep_format_field *field = tep_find_field(event, comm);
+	struct event_bytes bytes;
+	uint64_t number;
+
+	if (!field || !event_field_number(event, pid, rec, &number))
+		return;
+	bytes = event_field_bytes(field, rec);
+	if (bytes.length > 0)
+		event_comm_set(d, number, (const char *)bytes.data, bytes.length);
+}
+
+/* Before the event itself is printed, which is of the one switched from. */
+void event_comms_learn(struct tracemap_decoder *d, const struct event_format *format,
+		       const struct tracemap_record *rec)
+{
+	if (!format->makes_names)
+		return;
+	learn(d, format->event, rec, "prev_pid", "prev_comm");
+	learn(d, format->event, rec, "next_pid", "next_comm");
+	learn(d, format->event, rec, "pid", "newcomm");
+}
+
+int event_comms_init(struct tracemap_decoder *d)
+{
+	d->comms = calloc(NR_HASH, sizeof(*d->comms));
+	if (!d->comms)
+		return -1;
+	read_saved(d);
+	return 0;
+}
+
+void event_comms_free(struct tracemap_decoder *d)
+{
+	for (int i = 0; d->comms && i < NR_HASH; i++) {
+		while (d->comms[i]) {
+			struct event_comm *c = d->comms[i];
+
+			d->comms[i] = c->next;
+			free(c);
+		}
+	}
+	free(d->comms);
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Name and contents of an event, as the kernel's file "trace" has them. Most
+ * have a print format, which libtraceevent follows. Those with a function of
+ * their own in the kernel have one here.
+ *
+ * Where the kernel prints a hash instead of an address (%p), we print the
+ * address: the hash is the kernel's secret.
+ */
+#include <string.h>
+
+#include "event.h"
+
+static bool number(const struct event_format *format, const char *name,
+		   const struct tracemap_record *rec, uint64_t *value)
+{
+	*value = 0;
+	return event_field_number(format->event, name, rec, value);
+}
+
+/* A string that ends at a 0 byte, or where the field does. */
+static void put_string(struct tracemap_line *line, struct event_bytes bytes)
+{
+	if (bytes.length > 0)
+		tracemap_line_put(line, bytes.data,
+				  strnlen((const char *)bytes.data, bytes.length));
+}
+
+static struct event_bytes bytes_of(const struct event_format *format, const char *name,
+				   const struct tracemap_record *rec)
+{
+	struct tep_format_field *field = tep_find_field(format->event, name);
+
+	if (!field)
+		return (struct event_bytes){ NULL, -1 };
+	return event_field_bytes(field, rec);
+}
+
+static bool ends(struct event_bytes bytes)
+{
+	return bytes.length > 0 && memchr(bytes.data, '\0', bytes.length);
+}
+
+/*
+ * Whether every field is where the format says, and every string that is printed
+ * to its end has one: libtraceevent believes that.
+ */
+static bool is_sound(const struct event_format *format, const struct tracemap_record *rec)
+{
+	struct tep_format_field *field;
+
+	for (field = format->event->format.fields; field; field = field->next) {
+		struct event_bytes bytes = event_field_bytes(field, rec);
+
+		if (bytes.length < 0)
+			return false;
+		if (event_is_text(field) && field->flags & TEP_FIELD_IS_DYNAMIC && !ends(bytes))
+			return false;
+	}
+	return true;
+}
+
+void event_put_bytes(const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	const unsigned char *data = rec->data;
+
+	tracemap_line_printf(line, "id=%d", tracemap_record_id(rec));
+	for (uint32_t i = EVENT_COMMON_SIZE; i < rec->size; i++)
+		tracemap_line_printf(line, i > EVENT_COMMON_SIZE ? " %02x" : " data=%02x", data[i]);
+}
+
+/* By the print format, without the event's name. */
+static void put_formatted(struct tracemap_decoder *d, const struct event_format *format,
+			  const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	struct tep_record record = {
+		.ts = rec->ts,
+		.cpu = rec->cpu,
+		.size = rec->size,
+		.data = (void *)rec->data,
+	};
+
+	if (!is_sound(format, rec)) {
+		tracemap_line_put(line, "[DAMAGED] ", 10);
+		event_put_bytes(rec, line);
+		return;
+	}
+	d->has_marks = false;
+	trace_seq_reset(&d->seq);
+	tep_print_event(d->tep, &d->seq, &record, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&d->seq);
+	if (d->has_marks)
+		event_unmark(d->seq.buffer, line);
+	else
+		tracemap_line_put(line, d->seq.buffer, d->seq.len);
+}
+
+static void put_name(const struct event_format *format, struct tracemap_line *line)
+{
+	tracemap_line_printf(line, "%s: ", format->event->name);
+}
+
+static void put_function(struct tracemap_decoder *d, const struct event_format *format,
+			 const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	uint64_t ip, parent;
+
+	number(format, "ip", rec, &ip);
+	number(format, "parent_ip", rec, &parent);
+	event_symbol_print(d, line, ip, false);
+	if (parent) {
+		tracemap_line_put(line, " <-", 3);
+		event_symbol_print(d, line, parent, false);
+	}
+}
+
+static void put_repeats(struct tracemap_decoder *d, const struct event_format *format,
+			const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	uint64_t count, top, bottom;
+
+	put_function(d, format, rec, line);
+	number(format, "count", rec, &count);
+	number(format, "top_delta_ts", rec, &top);
+	number(format, "bottom_delta_ts", rec, &bottom);
+	tracemap_line_printf(line, " (repeats: %u, last_ts:", (unsigned int)count);
+	event_time(d, rec->ts - (top << 32 | bottom), line);
+	tracemap_line_put(line, ")", 1);
+}
+
+static void put_print(struct tracemap_decoder *d, const struct event_format *format,
+		      const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	uint64_t ip;
+
+	number(format, "ip", rec, &ip);
+	event_symbol_print(d, line, ip, false);
+	tracemap_line_put(line, ": ", 2);
+	put_string(line, bytes_of(format, "buf", rec));
+}
+
+static void put_raw(const struct event_format *format, const struct tracemap_record *rec,
+		    struct tracemap_line *line)
+{
+	struct event_bytes bytes = bytes_of(format, "buf", rec);
+	uint64_t id;
+
+	number(format, "id", rec, &id);
+	tracemap_line_printf(line, "# %x buf:", (unsigned int)id);
+	for (int i = 0; i < bytes.length; i++)
+		tracemap_line_printf(line, " %02x", bytes.data[i]);
+}
+
+static void put_stack(struct tracemap_decoder *d, const struct event_format *format,
+		      const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	struct event_bytes bytes = bytes_of(format, "caller", rec);
+	int size = tep_get_long_size(d->tep);
+	bool user = format->kind == KIND_USER_STACK;
+
+	tracemap_line_printf(line, user ? "<user stack trace>\n" : "<stack trace>\n");
+	for (int at = 0; at + size <= bytes.length; at += size) {
+		uint64_t ip = tep_read_number(d->tep, bytes.data + at, size);
+
+		/* Where the space ran out, or the stack ended. */
+		if (ip == (size == 8 ? ~0ULL : ~0U) || (user && !ip))
+			break;
+		tracemap_line_put(line, " => ", 4);
+		if (user)
+			tracemap_line_printf(line, " <%0*llx>", 2 * size, (unsigned long long)ip);
+		else
+			event_symbol_print(d, line, ip, false);
+		tracemap_line_put(line, "\n", 1);
+	}
+}
+
+/* "sys_openat(dfd: ffffffffffffff9c, ...)": a long each, whatever the type. */
+static void put_syscall_enter(struct tracemap_decoder *d, const struct event_format *format,
+			      const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	struct tep_format_field *field;
+	const char *between = "";
+
+	tracemap_line_printf(line, "sys_%s(", format->event->name + strlen("sys_enter_"));
+	for (field = format->event->format.fields; field; field = field->next) {
+		struct event_bytes bytes = event_field_bytes(field, rec);
+
+		if (!strcmp(field->name, "__syscall_nr") || !strcmp(field->name, "nr") ||
+		    bytes.length > 8 || bytes.length < 1)
+			continue;
+		tracemap_line_printf(line, "%s%s: %llx", between, field->name,
+				     tep_read_number(d->tep, bytes.data, bytes.length));
+		between = ", ";
+	}
+	tracemap_line_put(line, ")", 1);
+}
+
+static void put_syscall_exit(const struct event_format *format,
+			     const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	uint64_t ret;
+
+	number(format, "ret", rec, &ret);
+	tracemap_line_printf(line, "sys_%s -> 0x%llx",
+			     format->event->name + strlen("sys_exit_"),
+			     (unsigned long long)ret);
+}
+
+/* A symbol of the kernel's; a probe in a program has just the address. */
+static void put_probed(struct tracemap_decoder *d, uint64_t ip, bool with_offset,
+		       struct tracemap_line *line)
+{
+	struct event_symbol symbol;
+
+	if (event_symbol_find(d, ip, &symbol))
+		event_symbol_print(d, line, ip, with_offset);
+	else
+		tracemap_line_printf(line, "0x%llx", (unsigned long long)ip);
+}
+
+/* "name: (where)" as the kernel has it, then the arguments by the format. */
+static void put_probe(struct tracemap_decoder *d, const struct event_format *format,
+		      const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	struct tracemap_line arguments = TRACEMAP_LINE_INIT;
+	uint64_t ip, func;
+	char *end;
+
+	put_name(format, line);
+	tracemap_line_put(line, "(", 1);
+	if (format->kind == KIND_PROBE) {
+		number(format, "__probe_ip", rec, &ip);
+		put_probed(d, ip, true, line);
+	} else {
+		number(format, "__probe_ret_ip", rec, &ip);
+		number(format, "__probe_func", rec, &func);
+		put_probed(d, ip, true, line);
+		tracemap_line_put(line, " <- ", 4);
+		put_probed(d, func, false, line);
+	}
+	tracemap_line_put(line, ")", 1);
+	put_formatted(d, format, rec, &arguments);
+	end = arguments.text ? strchr(arguments.text, ')') : NULL;
+	if (end)
+		tracemap_line_put(line, end + 1, strlen(end + 1));
+	tracemap_line_free(&arguments);
+}
+
+static void put_kind(struct tracemap_decoder *d, struct event_format *format,
+		     const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	switch (format->kind) {
+	case KIND_FUNCTION:
+		return put_function(d, format, rec, line);
+	case KIND_FUNC_REPEATS:
+		return put_repeats(d, format, rec, line);
+	case KIND_PRINT:
+		return put_print(d, format, rec, line);
+	case KIND_BPRINT:
+	case KIND_BPUTS:
+		return put_formatted(d, format, rec, line);
+	case KIND_RAW:
+		return put_raw(format, rec, line);
+	case KIND_STACK:
+	case KIND_USER_STACK:
+		return put_stack(d, format, rec, line);
+	case KIND_SYSCALL_ENTER:
+		return put_syscall_enter(d, format, rec, line);
+	case KIND_SYSCALL_EXIT:
+		return put_syscall_exit(format, rec, line);
+	case KIND_PROBE:
+	case KIND_RETPROBE:
+		return put_probe(d, format, rec, line);
+	case KIND_GENERIC:
+	case KIND_UNKNOWN:
+		put_name(format, line);
+		put_formatted(d, format, rec, line);
+	}
+}
+
+static bool brings_end(enum event_kind kind)
+{
+	return kind == KIND_PRINT || kind == KIND_BPRINT || kind == KIND_BPUTS ||
+		kind == KIND_STACK || kind == KIND_USER_STACK;
+}
+
+void event_info(struct tracemap_decoder *d, struct event_format *format,
+		const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	put_kind(d, format, rec, line);
+	/* Some bring their own; of others it belongs to what they print. */
+	if (!brings_end(format->kind) || !line->length || line->text[line->length - 1] != '\n')
+		tracemap_line_put(line, "\n", 1);
+}

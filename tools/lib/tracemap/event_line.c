@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Text that grows.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracemap-event.h"
+
+/* Room for @more bytes and a 0 behind them. */
+static bool make_room(struct tracemap_line *line, size_t more)
+{
+	size_t room = line->room ? line->room : 256;
+	char *text;
+
+	if (line->error)
+		return false;
+	if (more < line->room - line->length)
+		return true;
+	if (more > SIZE_MAX / 4 - line->length) {
+		line->error = -ENOMEM;
+		return false;
+	}
+	while (room - line->length <= more)
+		room *= 2;
+	text = realloc(line->text, room);
+	if (!text) {
+		line->error = -ENOMEM;
+		return false;
+	}
+	line->text = text;
+	line->room = room;
+	return true;
+}
+
+/**
+ * tracemap_line_put - append bytes
+ * @line: to what
+ * @text: the bytes
+ * @length: how many
+ */
+void tracemap_line_put(struct tracemap_line *line, const void *text, size_t length)
+{
+	if (!make_room(line, length))
+		return;
+	memcpy(line->text + line->length, text, length);
+	line->length += length;
+	line->text[line->length] = '\0';
+}
+
+/**
+ * tracemap_line_printf - append as printf() does
+ * @line: to what
+ * @format: of what
+ */
+void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	if (!make_room(line, 128))
+		return;
+	va_start(args, format);
+	length = vsnprintf(line->text + line->length, line->room - line->length, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	if ((size_t)length >= line->room - line->length) {
+		if (!make_room(line, length))
+			return;
+		va_start(args, format);
+		vsnprintf(line->text + line->length, line->room - line->length, format, args);
+		va_end(args);
+	}
+	line->length += length;
+}
+
+/**
+ * tracemap_line_free - give the memory back
+ * @line: whose; it may be used again
+ */
+void tracemap_line_free(struct tracemap_line *line)
+{
+	free(line->text);
+	memset(line, 0, sizeof(*line));
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Names of kernel addresses, out of /proc/kallsyms, which is read when the
+ * first is asked for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event.h"
+
+/* A module may have been loaded since. */
+#define AGAIN_MS	1000
+
+struct event_symbols {
+	struct event_symbol *symbol;
+	size_t nr;
+	char *text;
+	uint64_t read;		/* ms */
+};
+
+static bool is_code(char type)
+{
+	return strchr("tTwWvVuU", type);
+}
+
+/* "ffffffff81000000 T _text", "ffffffffc0000000 t f	[module]" */
+static bool parse_line(char *line, struct event_symbol *symbol)
+{
+	char *at, *module;
+
+	symbol->address = strtoull(line, &at, 16);
+	if (at == line || at[0] != ' ' || !at[1] || at[2] != ' ' || !is_code(at[1]))
+		return false;
+	symbol->name = at + 3;
+	symbol->module = NULL;
+	module = strchr(at + 3, '\t');
+	if (module) {
+		*module++ = '\0';
+		if (*module == '[' && strchr(module, ']')) {
+			*strchr(module, ']') = '\0';
+			symbol->module = module + 1;
+		}
+	}
+	return symbol->address != 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct event_symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	/* Of aliases the kernel names the first in its list. */
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static void find_sizes(struct event_symbols *s)
+{
+	uint64_t next = 0;
+
+	for (size_t i = s->nr; i-- > 0; ) {
+		if (i + 1 < s->nr && s->symbol[i + 1].address != s->symbol[i].address)
+			next = s->symbol[i + 1].address;
+		s->symbol[i].size = next ? next - s->symbol[i].address : 0;
+	}
+}
+
+static void parse(struct event_symbols *s)
+{
+	char *rest = s->text, *line;
+	size_t room = 0;
+
+	while (rest && (line = strsep(&rest, "\n"))) {
+		if (s->nr == room) {
+			struct event_symbol *more;
+
+			room = room ? 2 * room : 1 << 16;
+			more = realloc(s->symbol, room * sizeof(*more));
+			if (!more)
+				break;
+			s->symbol = more;
+		}
+		if (parse_line(line, &s->symbol[s->nr]))
+			s->nr++;
+	}
+	qsort(s->symbol, s->nr, sizeof(*s->symbol), by_address);
+	find_sizes(s);
+}
+
+void event_symbols_free(struct tracemap_decoder *d)
+{
+	if (!d->symbols)
+		return;
+	free(d->symbols->symbol);
+	free(d->symbols->text);
+	free(d->symbols);
+	d->symbols = NULL;
+}
+
+static void load(struct tracemap_decoder *d)
+{
+	struct event_symbols *s = calloc(1, sizeof(*s));
+
+	event_symbols_free(d);
+	if (!s)
+		return;
+	s->text = event_read_file("/proc", "kallsyms", NULL);
+	s->read = event_now_ms();
+	parse(s);
+	d->symbols = s;
+}
+
+static bool look(const struct event_symbols *s, uint64_t address, struct event_symbol *symbol)
+{
+	size_t low = 0, high = s->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->symbol[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	low--;
+	/* The first of those at that address. */
+	while (low && s->symbol[low - 1].address == s->symbol[low].address)
+		low--;
+	if (s->symbol[low].size && address - s->symbol[low].address >= s->symbol[low].size)
+		return false;
+	*symbol = s->symbol[low];
+	return true;
+}
+
+bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol)
+{
+	if (!d->symbols)
+		load(d);
+	if (!d->symbols)
+		return false;
+	if (look(d->symbols, address, symbol))
+		return true;
+	/* The upper half is the kernel's. */
+	if (!(address >> 63) || event_now_ms() - d->symbols->read < AGAIN_MS)
+		return false;
+	load(d);
+	return d->symbols && look(d->symbols, address, symbol);
+}
+
+void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
+			uint64_t address, bool with_offset)
+{
+	struct event_symbol symbol;
+
+	if (!address) {
+		tracemap_line_put(line, "0", 1);
+		return;
+	}
+	if (!event_symbol_find(d, address, &symbol)) {
+		tracemap_line_printf(line, with_offset ? "0x%llx" : "0x%08llx",
+				     (unsigned long long)address);
+		return;
+	}
+	tracemap_line_put(line, symbol.name, strlen(symbol.name));
+	if (!with_offset)
+		return;
+	tracemap_line_printf(line, "+0x%llx/0x%llx",
+			     (unsigned long long)(address - symbol.address),
+			     (unsigned long long)symbol.size);
+	if (symbol.module)
+		tracemap_line_printf(line, " [%s]", symbol.module);
+}
+
+/* For libtraceevent: it is told at once how %pS wants it. */
+char *event_symbol_resolve(void *decoder, unsigned long long *address, char **module)
+{
+	struct tracemap_decoder *d = decoder;
+	struct event_symbol symbol;
+
+	if (!event_symbol_find(d, *address, &symbol))
+		return NULL;
+	event_mark_symbol(&symbol, *address, d->marked, sizeof(d->marked));
+	d->has_marks = true;
+	*module = (char *)symbol.module;
+	return d->marked;
+}

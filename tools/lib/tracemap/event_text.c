@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Events as text, in the format of the kernel's own file "trace".
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event.h"
+
+/* common_flags, since Linux 5.16; those it did not have before were 0. */
+enum {
+	FLAG_IRQS_OFF		= 0x01,
+	FLAG_NO_IRQ_STATE	= 0x02,
+	FLAG_NEED_RESCHED	= 0x04,
+	FLAG_HARDIRQ		= 0x08,
+	FLAG_SOFTIRQ		= 0x10,
+	FLAG_PREEMPT_RESCHED	= 0x20,
+	FLAG_NMI		= 0x40,
+	FLAG_BH_OFF		= 0x80,
+};
+
+static unsigned int common_byte(const struct tracemap_record *rec, int offset)
+{
+	return offset < 0 ? 0 : ((const unsigned char *)rec->data)[offset];
+}
+
+static char irqs_char(unsigned int flags)
+{
+	if (flags & FLAG_IRQS_OFF)
+		return flags & FLAG_BH_OFF ? 'D' : 'd';
+	if (flags & FLAG_BH_OFF)
+		return 'b';
+	return flags & FLAG_NO_IRQ_STATE ? 'X' : '.';
+}
+
+static char resched_char(unsigned int flags)
+{
+	if (flags & FLAG_NEED_RESCHED)
+		return flags & FLAG_PREEMPT_RESCHED ? 'N' : 'n';
+	return flags & FLAG_PREEMPT_RESCHED ? 'p' : '.';
+}
+
+static char context_char(unsigned int flags)
+{
+	if (flags & FLAG_NMI)
+		return flags & FLAG_HARDIRQ ? 'Z' : 'z';
+	if (flags & FLAG_HARDIRQ)
+		return flags & FLAG_SOFTIRQ ? 'H' : 'h';
+	return flags & FLAG_SOFTIRQ ? 's' : '.';
+}
+
+static char depth_char(unsigned int depth)
+{
+	return depth ? "0123456789abcdef"[depth & 0xf] : '.';
+}
+
+/* The column of the header's five strokes. */
+void event_flags(const struct tracemap_decoder *d, const struct tracemap_record *rec,
+		 char text[6])
+{
+	unsigned int flags = common_byte(rec, d->flags_offset);
+	unsigned int preempt = common_byte(rec, d->preempt_offset);
+
+	text[0] = irqs_char(flags);
+	text[1] = resched_char(flags);
+	text[2] = context_char(flags);
+	text[3] = depth_char(preempt & 0xf);
+	text[4] = depth_char(preempt >> 4);
+	text[5] = '\0';
+}
+
+/* Rounded to microseconds. */
+void event_time(const struct tracemap_decoder *d, uint64_t ts, struct tracemap_line *line)
+{
+	uint64_t us = ts / 1000 + (ts % 1000 >= 500);
+
+	if (d->in_ns)
+		tracemap_line_printf(line, " %5llu.%06u", (unsigned long long)(us / 1000000),
+				     (unsigned int)(us % 1000000));
+	else
+		tracemap_line_printf(line, " %12llu", (unsigned long long)ts);
+}
+
+/* Right before the event they were lost before. */
+static void put_loss(const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	if (rec->flags & TRACEMAP_RESET)
+		tracemap_line_printf(line, "# CPU:%d [BUFFER EMPTIED]\n", rec->cpu);
+	if (rec->missed == TRACEMAP_MISSED_UNKNOWN)
+		tracemap_line_printf(line, "CPU:%d [LOST EVENTS]\n", rec->cpu);
+	else if (rec->missed)
+		tracemap_line_printf(line, "CPU:%d [LOST %llu EVENTS]\n", rec->cpu,
+				     (unsigned long long)rec->missed);
+}
+
+static void put_event(struct tracemap_decoder *d, const struct tracemap_record *rec,
+		      struct tracemap_line *line)
+{
+	int id = tracemap_record_id(rec), pid = tracemap_decoder_pid(d, rec);
+	struct event_format *format = event_format(d, id);
+	char flags[6];
+
+	if (format)
+		event_comms_learn(d, format, rec);
+	event_flags(d, rec, flags);
+	tracemap_line_printf(line, "%16s-%-7d [%03d] %s", tracemap_decoder_comm(d, pid),
+			     pid, rec->cpu, flags);
+	event_time(d, rec->ts, line);
+	tracemap_line_put(line, ": ", 2);
+	if (format) {
+		event_info(d, format, rec, line);
+	} else {
+		tracemap_line_printf(line, "unknown_event: ");
+		event_put_bytes(rec, line);
+		tracemap_line_put(line, "\n", 1);
+	}
+}
+
+/**
+ * tracemap_text - append an event as text
+ * @d: the decoder
+ * @rec: a record; what was lost before it has a line of its own
+ * @line: to be appended to
+ *
+ * An event whose format is gone, as its module is, is "unknown_event" with its
+ * bytes in hexadecimal.
+ *
+ * Return: 0, -ENOMEM
+ */
+int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
+		  struct tracemap_line *line)
+{
+	put_loss(rec, line);
+	if (!rec->data)
+		return line->error;
+	if (rec->size >= EVENT_COMMON_SIZE)
+		put_event(d, rec, line);
+	else
+		tracemap_line_printf(line, "# CPU:%d [AN EVENT OF %u BYTES]\n", rec->cpu, rec->size);
+	return line->error;
+}
+
+/**
+ * tracemap_text_header - append the comment that such text begins with
+ * @d: the decoder
+ * @tracer: what current_tracer says; NULL: "nop"
+ * @line: to be appended to
+ *
+ * Return: 0, -ENOMEM
+ */
+int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
+			 struct tracemap_line *line)
+{
+	(void)d;
+	tracemap_line_printf(line,
+		"# tracer: %s\n"
+		"#\n"
+		"# entries-in-buffer/entries-written: 0/0   #P:%ld\n"
+		"#\n"
+		"#                                _-----=> irqs-off/BH-disabled\n"
+		"#                               / _----=> need-resched\n"
+		"#                              | / _---=> hardirq/softirq\n"
+		"#                              || / _--=> preempt-depth\n"
+		"#                              ||| / _-=> migrate-disable\n"
+		"#                              |||| /     delay\n"
+		"#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
+		"#              | |         |   |||||     |         |\n",
+		tracer ? tracer : "nop", sysconf(_SC_NPROCESSORS_ONLN));
+	return line->error;
+}
