@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Perf buffers, a CPU each: the kernel writes at data_head, this reads at
+ * data_tail, and neither waits for the other.
+ *
+ *	kernel				here
+ *
+ *	LOAD data_tail	(A)		LOAD data_head	(C)
+ *	STORE data			LOAD data
+ *	STORE data_head	(B)		STORE data_tail	(D)
+ *
+ * The labels are those of the kernel's kernel/events/ring_buffer.c. C, a
+ * load-acquire, pairs with B: who sees a head sees the records before it. D, a
+ * store-release, pairs with A: the kernel writes over a record only after all
+ * loads from it are done. So a record is used between C and D, that is,
+ * between tracemap_perf_next() and tracemap_perf_release().
+ *
+ * data_tail has no other writer. What the ring holds is believed only as far
+ * as it was checked: each word is read once, and the copy is used.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tracemap-bpf.h"
+
+/* What comes before the raw part of a sample has 8 bytes each, in this order. */
+#define SAMPLE_BEFORE_TIME	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)
+#define SAMPLE_BEFORE_RAW	(SAMPLE_BEFORE_TIME | PERF_SAMPLE_TIME |	\
+				 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |		\
+				 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |	\
+				 PERF_SAMPLE_PERIOD)
+/* But these, also before it, have what others say. */
+#define SAMPLE_NO_FIXED_SIZE	(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)
+
+enum {
+	ALIGNMENT	= 8,		/* of records, and their sizes */
+	MAX_RECORD	= 1 << 16,	/* its size is a u16 */
+};
+
+struct tracemap_perf {
+	struct perf_event_mmap_page *page;
+	const unsigned char *data;
+	uint64_t data_size;
+	uint64_t tail;			/* as last stored to data_tail */
+	uint64_t pos;			/* of the next record, past the one held */
+	uint64_t head;			/* up to here records are known */
+	uint64_t missed;		/* to be told with the next sample */
+	uint32_t raw_offset;		/* in a record: u32 size, then the sample */
+	uint32_t time_offset;		/* in a record: perf's stamp; 0: none */
+	int error;
+	bool held;			/* rec is handed out, and not released */
+	bool fresh;			/* no sample was handed out since head was loaded */
+	struct tracemap_record rec;
+	struct tracemap_perf_options options;
+	int fd;
+	unsigned char *scratch;		/* for the record that wraps */
+};
+
+static int take_options(struct tracemap_perf_options *to,
+			const struct tracemap_perf_options *from)
+{
+	size_t known = sizeof(*to), i;
+
+	*to = tracemap_perf_default_options();
+	if (!from)
+		return 0;
+	if (from->size < sizeof(from->size))
+		return -EINVAL;
+	for (i = known; i < from->size; i++) {
+		if (((const char *)from)[i])
+			return -E2BIG;
+	}
+	memcpy(to, from, from->size < known ? from->size : known);
+	return to->flags & ~TRACEMAP_FROM_NOW ? -EINVAL : 0;
+}
+
+static uint32_t bytes_of(uint64_t sample_type)
+{
+	return sizeof(uint64_t) * __builtin_popcountll(sample_type);
+}
+
+/* Where in a record the things are that its sample_type says it has. */
+static int lay_out(struct tracemap_perf *perf)
+{
+	uint64_t type = perf->options.sample_type;
+	uint32_t start = sizeof(struct perf_event_header);
+
+	if (!type)
+		type = PERF_SAMPLE_RAW;
+	if (type & SAMPLE_NO_FIXED_SIZE)
+		return -EOPNOTSUPP;
+	if (!(type & PERF_SAMPLE_RAW))
+		return -EINVAL;
+	perf->raw_offset = start + bytes_of(type & SAMPLE_BEFORE_RAW);
+	if (type & PERF_SAMPLE_TIME)
+		perf->time_offset = start + bytes_of(type & SAMPLE_BEFORE_TIME);
+	return 0;
+}
+
+/* Other versions of the kernel than this header's may have no data_offset. */
+static int find_ring(struct tracemap_perf *perf, void *base, size_t size)
+{
+	const struct perf_event_mmap_page *page = base;
+	uint64_t offset, data_size;
+
+	if (!base || size < sizeof(*page))
+		return -EINVAL;
+	offset = page->data_offset;
+	data_size = page->data_size;
+	if (!offset)
+		return -EOPNOTSUPP;
+	if (offset % ALIGNMENT || offset < sizeof(*page) || offset > size)
+		return -EINVAL;
+	if (data_size < ALIGNMENT || data_size > size - offset || data_size & (data_size - 1))
+		return -EINVAL;
+	perf->page = base;
+	perf->data = (const unsigned char *)base + offset;
+	perf->data_size = data_size;
+	return 0;
+}
+
+/* Looks how far the kernel has got. */
+static int load_head(struct tracemap_perf *perf)
+{
+	/* C, pairs with B */
+	uint64_t head = __atomic_load_n(&perf->page->data_head, __ATOMIC_ACQUIRE);
+
+	if (head % ALIGNMENT || head - perf->pos > perf->data_size - (perf->pos - perf->tail))
+		return -EBADMSG;
+	perf->fresh |= head != perf->head;
+	perf->head = head;
+	return 0;
+}
+
+/* All before pos is the kernel's again. */
+static void store_tail(struct tracemap_perf *perf)
+{
+	if (perf->tail == perf->pos)
+		return;
+	perf->tail = perf->pos;
+	/* D, pairs with A */
+	__atomic_store_n(&perf->page->data_tail, perf->tail, __ATOMIC_RELEASE);
+}
+
+/* Nobody else stores data_tail: no order is needed to read it. */
+static int start(struct tracemap_perf *perf)
+{
+	perf->tail = __atomic_load_n(&perf->page->data_tail, __ATOMIC_RELAXED);
+	perf->pos = perf->tail;
+	perf->head = perf->tail;
+	if (perf->tail % ALIGNMENT)
+		return -EBADMSG;
+	if (!(perf->options.flags & TRACEMAP_FROM_NOW))
+		return 0;
+	if (load_head(perf))
+		return -EBADMSG;
+	perf->pos = perf->head;
+	store_tail(perf);
+	return 0;
+}
+
+static int set_up(struct tracemap_perf *perf, void *base, size_t size,
+		  const struct tracemap_perf_options *options)
+{
+	uint64_t longest;
+	int ret;
+
+	ret = take_options(&perf->options, options);
+	if (!ret)
+		ret = lay_out(perf);
+	if (!ret)
+		ret = find_ring(perf, base, size);
+	if (!ret)
+		ret = start(perf);
+	if (ret)
+		return ret;
+	longest = perf->data_size < MAX_RECORD ? perf->data_size : MAX_RECORD;
+	perf->scratch = malloc(longest);
+	return perf->scratch ? 0 : -ENOMEM;
+}
+
+/**
+ * tracemap_perf_open_ring - read a perf buffer that was mapped without libbpf
+ * @perf: where to put the handle
+ * @base: what mmap() of a perf event's descriptor returned
+ * @size: bytes mapped there
+ * @cpu: the CPU that records shall say they are of
+ * @options: how samples are to be understood; NULL: the default
+ *
+ * The mapping has to be writable, since one that is not is a buffer where
+ * the kernel does not care what was read.
+ *
+ * Return: 0, or a negative errno:
+ * -EINVAL	this is no perf buffer, or the options make no sense
+ * -E2BIG	options that this version of the library does not know
+ * -EOPNOTSUPP	PERF_SAMPLE_READ or PERF_SAMPLE_CALLCHAIN in the sample type,
+ *		or a kernel older than 4.1
+ * -EBADMSG	data_tail or data_head is damaged
+ * -ENOMEM	no memory
+ */
+int tracemap_perf_open_ring(struct tracemap_perf **perf, void *base, size_t size,
+			    int cpu, const struct tracemap_perf_options *options)
+{
+	struct tracemap_perf *new = calloc(1, sizeof(*new));
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	new->rec.cpu = cpu;
+	new->fd = -1;
+	ret = set_up(new, base, size, options);
+	if (ret) {
+		free(new);
+		return ret;
+	}
+	*perf = new;
+	return 0;
+}
+
+/* The CPU at this place in a list such as "0-3,8,10-11". */
+static int cpu_in_list(const char *list, unsigned int index)
+{
+	unsigned int first, last;
+	int len;
+
+	while (sscanf(list, "%u%n", &first, &len) == 1) {
+		list += len;
+		last = first;
+		if (sscanf(list, "-%u%n", &last, &len) == 1)
+			list += len;
+		if (last < first)
+			return -EINVAL;
+		if (index <= last - first)
+			return first + index;
+		index -= last - first + 1;
+		if (*list != ',')
+			break;
+		list++;
+	}
+	return -ENOENT;
+}
+
+static int online_cpu(unsigned int index)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	char *list = NULL;
+	size_t room = 0;
+	int ret;
+
+	if (!file)
+		return -errno;
+	ret = getline(&list, &room, file) < 0 ? -ENOENT : cpu_in_list(list, index);
+	free(list);
+	fclose(file);
+	return ret;
+}
+
+/**
+ * tracemap_perf_open - read one CPU's buffer of libbpf's
+ * @perf: where to put the handle
+ * @pb: what perf_buffer__new() or perf_buffer__new_raw() returned. It has to
+ *	stay until the handle is closed, and nobody else shall consume from it
+ * @index: which buffer, less than perf_buffer__buffer_cnt()
+ * @cpu: the CPU that records shall say they are of. libbpf does not tell which
+ *	it is. TRACEMAP_PERF_ONLINE: number @index of those online, which is
+ *	right unless CPUs were given to perf_buffer__new_raw(), or one came or
+ *	went since
+ * @options: how samples are to be understood; NULL: the default
+ *
+ * Return: 0, or a negative errno: what perf_buffer__buffer() returned; -EINVAL
+ * if there is no such buffer or CPU; -ENOENT if so many CPUs are not online; or
+ * one of tracemap_perf_open_ring()'s.
+ */
+int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
+		       unsigned int index, int cpu,
+		       const struct tracemap_perf_options *options)
+{
+	const struct perf_event_mmap_page *page;
+	size_t size;
+	void *base;
+	int ret;
+
+	if (index >= perf_buffer__buffer_cnt(pb) || cpu < TRACEMAP_PERF_ONLINE)
+		return -EINVAL;
+	ret = perf_buffer__buffer(pb, index, &base, &size);
+	if (ret)
+		return ret;
+	if (cpu == TRACEMAP_PERF_ONLINE)
+		cpu = online_cpu(index);
+	if (cpu < 0)
+		return cpu;
+	/* It calls the ring's size that of the mapping: a page is to be added. */
+	page = base;
+	if (page->data_size == size)
+		size += page->data_offset;
+	ret = tracemap_perf_open_ring(perf, base, size, cpu, options);
+	if (!ret)
+		(*perf)->fd = perf_buffer__buffer_fd(pb, index);
+	return ret;
+}
+
+/**
+ * tracemap_perf_close - forget a buffer
+ * @perf: the handle, or NULL
+ *
+ * What was not released stays in the buffer, and the next to open it gets it.
+ */
+void tracemap_perf_close(struct tracemap_perf *perf)
+{
+	if (!perf)
+		return;
+	free(perf->scratch);
+	free(perf);
+}
+
+/* A record as it is in the ring; the one that wraps, put together. */
+static const unsigned char *whole_record(const struct tracemap_perf *perf, uint32_t size)
+{
+	uint64_t offset = perf->pos & (perf->data_size - 1);
+	uint64_t room = perf->data_size - offset;
+
+	if (size <= room)
+		return perf->data + offset;
+	memcpy(perf->scratch, perf->data + offset, room);
+	memcpy(perf->scratch + room, perf->data, size - room);
+	return perf->scratch;
+}
+
+/*
+ * The record at pos: 1, 0 if the kernel wrote none yet. Headers do not wrap,
+ * as all sizes are multiples of theirs.
+ */
+static int look(struct tracemap_perf *perf, struct perf_event_header *header)
+{
+	if (perf->pos == perf->head) {
+		int ret = load_head(perf);
+
+		if (ret)
+			return ret;
+		if (perf->pos == perf->head)
+			return 0;
+	}
+	memcpy(header, perf->data + (perf->pos & (perf->data_size - 1)), sizeof(*header));
+	if (header->size < sizeof(*header) || header->size % ALIGNMENT ||
+	    header->size > perf->head - perf->pos)
+		return -EBADMSG;
+	return 1;
+}
+
+static int find_stamp(const struct tracemap_perf *perf, const unsigned char *event,
+		      struct tracemap_record *rec)
+{
+	const struct tracemap_perf_options *options = &perf->options;
+	const unsigned char *stamp = event + perf->time_offset;
+
+	if (options->stamp) {
+		rec->ts = options->stamp(options->arg, rec->data, rec->size);
+		return 0;
+	}
+	if (!perf->time_offset) {
+		if (rec->size < sizeof(rec->ts) ||
+		    rec->size - sizeof(rec->ts) < options->stamp_offset)
+			return -EBADMSG;
+		stamp = (const unsigned char *)rec->data + options->stamp_offset;
+	}
+	memcpy(&rec->ts, stamp, sizeof(rec->ts));
+	return 0;
+}
+
+static int read_sample(struct tracemap_perf *perf, const unsigned char *event, uint32_t event_size)
+{
+	struct tracemap_record *rec = &perf->rec;
+	uint32_t start = perf->raw_offset + sizeof(uint32_t);
+	uint32_t size;
+
+	if (event_size < start)
+		return -EBADMSG;
+	memcpy(&size, event + perf->raw_offset, sizeof(size));
+	if (size > event_size - start)
+		return -EBADMSG;
+	rec->data = event + start;
+	rec->size = size;
+	return find_stamp(perf, event, rec);
+}
+
+/* Both kinds end with the number, but for an id that may follow. */
+static int add_loss(struct tracemap_perf *perf, const unsigned char *event,
+		    const struct perf_event_header *header)
+{
+	uint32_t offset = sizeof(*header);
+	uint64_t lost;
+
+	if (header->type == PERF_RECORD_LOST)
+		offset += sizeof(uint64_t);	/* which event */
+	if (header->size < offset + sizeof(lost))
+		return -EBADMSG;
+	memcpy(&lost, event + offset, sizeof(lost));
+	if (__builtin_add_overflow(perf->missed, lost, &perf->missed))
+		perf->missed = TRACEMAP_MISSED_UNKNOWN;
+	return 0;
+}
+
+/* 1: it is to be handed out; 0: it is not. */
+static int read_record(struct tracemap_perf *perf, const struct perf_event_header *header)
+{
+	const unsigned char *event;
+	int ret = 0;
+
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		event = whole_record(perf, header->size);
+		ret = read_sample(perf, event, header->size);
+		perf->held = !ret;
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		event = whole_record(perf, header->size);
+		ret = add_loss(perf, event, header);
+		break;
+	}
+	if (ret)
+		return ret;
+	perf->pos += header->size;
+	return perf->held;
+}
+
+static int find_sample(struct tracemap_perf *perf)
+{
+	struct perf_event_header header;
+	int ret;
+
+	do {
+		ret = look(perf, &header);
+		if (ret <= 0)
+			return ret;
+		ret = read_record(perf, &header);
+	} while (!ret);
+	return ret;
+}
+
+/**
+ * tracemap_perf_next - the oldest sample that was not released
+ * @perf: whose
+ * @rec: where to put it. @data is only aligned to 4 bytes: copy what is
+ *	larger. @size is what the kernel rounded it up to: what the BPF
+ *	program wrote may be up to 7 bytes less. @flags has TRACEMAP_FRESH if
+ *	data_head was looked at for it: those that follow without were found
+ *	with it
+ *
+ * The sample is valid, and its room in the buffer taken, until
+ * tracemap_perf_release(). Before that, this returns the same one again.
+ *
+ * Loss is told with the sample right behind it. The kernel tells of it when
+ * the next sample finds room, so that what is lost last is not told until then.
+ *
+ * Return: 1; 0, there is none yet; -EBADMSG, the buffer is damaged, or a sample
+ * has no room for its time stamp: this stays until tracemap_perf_discard(). A
+ * merge that was told of it does not ask this source again.
+ */
+int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec)
+{
+	int ret;
+
+	if (perf->error)
+		return perf->error;
+	if (!perf->held) {
+		ret = find_sample(perf);
+		if (ret < 0)
+			perf->error = ret;
+		/* What was passed over must not fill the buffer for good. */
+		if (ret == 0)
+			store_tail(perf);
+		if (ret <= 0)
+			return ret;
+		perf->rec.missed = perf->missed;
+		perf->rec.flags = perf->fresh ? TRACEMAP_FRESH : 0;
+		perf->missed = 0;
+		perf->fresh = false;
+	}
+	*rec = perf->rec;
+	return 1;
+}
+
+/**
+ * tracemap_perf_release - give the room of the sample back to the kernel
+ * @perf: whose sample, the one tracemap_perf_next() returned. Does nothing if
+ *	there is none
+ */
+void tracemap_perf_release(struct tracemap_perf *perf)
+{
+	if (!perf->held)
+		return;
+	perf->held = false;
+	store_tail(perf);
+}
+
+/**
+ * tracemap_perf_discard - throw away all that is in the buffer
+ * @perf: which. The sample not released goes as well
+ *
+ * If that was anything, the next record says that an unknown number was
+ * missed. After -EBADMSG, this is how to go on.
+ *
+ * Return: 0, or -EBADMSG if data_head is damaged too.
+ */
+int tracemap_perf_discard(struct tracemap_perf *perf)
+{
+	uint64_t before = perf->tail;
+
+	perf->held = false;
+	perf->error = 0;
+	perf->pos = perf->tail;
+	if (load_head(perf)) {
+		perf->error = -EBADMSG;
+		return perf->error;
+	}
+	perf->pos = perf->head;
+	store_tail(perf);
+	if (perf->tail != before)
+		perf->missed = TRACEMAP_MISSED_UNKNOWN;
+	return 0;
+}
+
+static int source_next(void *arg, struct tracemap_record *rec)
+{
+	return tracemap_perf_next(arg, rec);
+}
+
+static void source_release(void *arg)
+{
+	tracemap_perf_release(arg);
+}
+
+/**
+ * tracemap_perf_source - what to give to tracemap_merge_add_source()
+ * @perf: the buffer, which has to stay open as long as the merge has it
+ * @source: where to put it
+ */
+void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *source)
+{
+	source->cpu = perf->rec.cpu;
+	source->arg = perf;
+	source->next = source_next;
+	source->release = source_release;
+}
+
+/**
+ * tracemap_perf_fill - how full a buffer is
+ * @perf: which
+ *
+ * Return: bytes that the kernel cannot write to: all samples not released,
+ * seen or not.
+ */
+uint64_t tracemap_perf_fill(const struct tracemap_perf *perf)
+{
+	/* Nothing is read on the strength of it. */
+	return __atomic_load_n(&perf->page->data_head, __ATOMIC_RELAXED) - perf->tail;
+}
+
+/**
+ * tracemap_perf_raw - where the memory of a buffer is
+ * @perf: which
+ * @raw: where to put it
+ *
+ * Whoever reads on their own load data_head with acquire semantics and store
+ * data_tail with release semantics, and open a new handle to go on with this
+ * library's calls: the old one does not see a data_tail it did not store.
+ */
+void tracemap_perf_raw(const struct tracemap_perf *perf, struct tracemap_perf_raw *raw)
+{
+	raw->page = perf->page;
+	raw->data = perf->data;
+	raw->data_size = perf->data_size;
+	raw->fd = perf->fd;
+}
