@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1
+#
+# page.sh names PAGE: what its NAME section names, a line each
+# page.sh install FOLDER PAGE...: copy pages, and let the other names link to them
+# page.sh synopsis|example PAGE: the C of this section as its reader sees it;
+#	takes mandoc
+
+names()
+{
+	awk '/^\.SH/ { inside = $2 == "NAME"; next }
+		inside && !done { done = sub(/\\-.*/, ""); gsub(/[, ]+/, "\n"); print }' "$1" |
+		grep .
+}
+
+install_pages()
+{
+	folder=$1
+	shift
+	mkdir -p "$folder" || return
+	for page; do
+		own=$(basename "$page" .3)
+		install -m 644 "$page" "$folder/$own.3" || return
+		for name in $(names "$page"); do
+			[ "$name" = "$own" ] ||
+				echo ".so man3/$own.3" >"$folder/$name.3" || return
+		done
+	done
+}
+
+# Section titles begin lines; what compiles a program is said in a line of its own.
+section()
+{
+	mandoc -Tascii -Owidth=120 "$2" | sed 's/.\x08//g' |
+		awk -v section="$1" '/^[A-Z]/ { inside = $0 == section; next }
+			inside && !/^ *cc / { sub(/^ {7}/, ""); print }'
+}
+
+# The program is below the words that say what it does.
+case $1 in
+names)		names "$2" ;;
+install)	shift; install_pages "$@" ;;
+synopsis)	section SYNOPSIS "$2" ;;
+example)	section EXAMPLE "$2" | sed -n '/^#include/,$p' ;;
+*)		echo "page.sh $1: not one of names, install, synopsis, example" >&2; exit 2 ;;
+esac
