@@ -13,11 +13,11 @@ help:		## what can be done (this)
 	@echo 'Variables: FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           KERNEL_SRC=dir (your own 6.1.y tree)  CACHE=dir (default ~/.cache/trace-ring-map)'
 
-demo: packages	## boot the kernel and stream its events through mmap
+demo: packages	## boot the kernel and stream its events with the tracemap command
 	@$(harness)/demo.sh
 
 test: packages-test	## everything that is tested, with a summary
-	@$(harness)/test.sh $(if $(CI),ci)
+	@$(harness)/test.sh
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check

@@ -1,33 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# demo.sh: stream the events of a small workload through the mapping of every
-# CPU's buffer for five seconds, then a table of what came.
+# demo.sh: stream the events of a small workload for five seconds with the
+# tracemap command, which reads by mmap, all CPUs in the order of time.
 
 . "$(dirname "$0")/lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
 . "$harness/userland.sh"
-. "$harness/sample.sh"
+. "$harness/command.sh"
 
 scratch
 find_base
-build_samples
-
-# What the guest does: events on, something to trace, the stream. The stream
-# does not trace itself: it would never run out of events.
-cat >"$work/with/demo" <<'EOG'
-cd /sys/kernel/tracing
-for e in sched/sched_switch irq/irq_handler_entry raw_syscalls/sys_enter; do
-	echo 1 >events/$e/enable
-done
-cd /host
-( while :; do ls -l /proc/self >/dev/null; usleep 50000; done ) &
-workload=$!
-sh -c 'echo $$ >/sys/kernel/tracing/set_event_notrace_pid
-	exec ./trace_mmap_stream --duration 5 --percent 0'
-status=$?
-kill $workload
-exit $status
+build_command
+cat >"$work/with/workload" <<'EOG'
+while :; do ls -l /proc/self >/dev/null; usleep 50000; done
 EOG
-WITH=$work/with "$harness/guest.sh" 'sh ./demo'
+WITH=$work/with "$harness/guest.sh" './tracemap stream --duration 5 \
+	-e sched:sched_switch -e irq:irq_handler_entry -e raw_syscalls:sys_enter -- sh ./workload'

@@ -15,10 +15,11 @@
 #   125	qemu did not start
 #
 # Options are variables: SMP= MEM= ACCEL=auto|kvm|tcg FLAVOUR= WITH=dir (its
-# files are in /host), BINS='/bin/a ...' (programs of this machine, with their
-# libraries), LIMIT=seconds, APPEND='kernel parameters', THREAD=single (one
-# emulation thread: safe for kernels that patch their own code under TCG),
-# ICOUNT=yes (one CPU whose clock counts its instructions, a nanosecond each),
+# files are in /host), OUT=dir (what the command leaves in /out comes there),
+# BINS='/bin/a ...' (programs of this machine, with their libraries),
+# LIMIT=seconds, APPEND='kernel parameters', THREAD=single (one emulation
+# thread: safe for kernels that patch their own code under TCG), ICOUNT=yes (one
+# CPU whose clock counts its instructions, a nanosecond each),
 # CPU='-feature,...' (what the emulated CPU shall not have), CONSOLE=file (where
 # the console's log goes), EXCEPT='regex' (no splats: the caller judges them).
 
@@ -73,6 +74,8 @@ boot()
 		-kernel "$image/bzImage" -initrd "$work/initrd" -append "$append" \
 		-serial "file:$console" -device virtio-serial-pci \
 		-chardev stdio,id=out,signal=off -device "$port" \
+		-chardev "file,id=files,path=$work/files" \
+		-device virtserialport,chardev=files,name=files \
 		-chardev "file,id=verdict,path=$work/verdict" \
 		-device virtserialport,chardev=verdict,name=verdict 2>"$work/qemu.err"
 }
@@ -149,7 +152,9 @@ kvm|tcg) ;;
 auto)	accel=$(probe_kvm) ;;
 *)	die "ACCEL=$accel: not one of auto, kvm, tcg" ;;
 esac
-[ -z "${WITH:-}" ] || [ -d "$WITH" ] || die "WITH=$WITH: no such folder"
+for dir in WITH OUT; do
+	[ -z "${!dir:-}" ] || [ -d "${!dir}" ] || die "$dir=${!dir}: no such folder"
+done
 
 make_initrd "${1:-}"
 say "-- guest: $flavour kernel, ${SMP:-2} CPUs, ${MEM:-$mem_default}, $accel (console: $console)"
@@ -161,5 +166,9 @@ else
 	# An input that never ends: at its end qemu would close the output too.
 	mkfifo "$work/silence"
 	boot "$accel" "$limit" <>"$work/silence" || status=$?
+fi
+if [ -n "${OUT:-}" ] && [ -s "$work/files" ]; then
+	cpio --quiet -i -d -u --sparse --no-absolute-filenames -D "$OUT" <"$work/files" ||
+		say "guest: not all files of /out came through"
 fi
 judge "$status" "$limit" || exit $?

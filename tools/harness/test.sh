@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test.sh [test|check|kunit|ci|all]: run suites, print their results in TAP as they
+# test.sh [test|check|kunit|all]: run suites, print their results in TAP as they
 # come, then a summary and "N passed, N failed". A skipped test has failed, and
 # so has one that was planned and never reported.
 
@@ -51,7 +51,6 @@ background()
 	FLAVOUR=kcsan "$harness/kernel.sh" >/dev/null || :
 	suite check
 	suite kunit
-	[ "$what" != ci ] || suite patches patches compile
 }
 
 all_tests()
@@ -63,6 +62,11 @@ all_tests()
 	suite torture-default torture default
 	suite mainline
 	suite samples
+	suite bpf
+	suite lib
+	suite man
+	KERNELS=ours SANITIZE=yes suite command
+	suite terminal
 	suite ftrace
 	wait $!
 	cat "$work/background.err" >&2
@@ -70,7 +74,7 @@ all_tests()
 	suite selftests-debug selftests debug "${halved[@]}"
 	suite torture-debug torture debug
 	suite kcsan
-	[ "$what" != all ] || { suite flavours; suite patches patches boot; }
+	[ "$what" != all ] || { suite command-kernels command; suite flavours; suite patches patches boot; }
 }
 
 summary()
@@ -89,7 +93,7 @@ halved=(two)
 case $what in
 check)		suite check ;;
 kunit)		suite kunit ;;
-test|ci|all)	all_tests ;;
-*)		die "test.sh $what: not one of test, check, kunit, ci, all" ;;
+test|all)	all_tests ;;
+*)		die "test.sh $what: not one of test, check, kunit, all" ;;
 esac
 summary

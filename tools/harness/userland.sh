@@ -12,7 +12,8 @@ user_tree()
 	mkdir -p "$tree/tools/testing/selftests" "$tree/usr/include"
 	cp -r "$base"/tools/testing/selftests/{lib.mk,kselftest,kselftest.h,kselftest_harness.h} \
 		"$tree/tools/testing/selftests/"
-	for f in tools/testing/selftests/ring-buffer tools/lib/tracemap samples/trace_mmap; do
+	for f in tools/testing/selftests/ring-buffer tools/lib/tracemap tools/tracing/tracemap \
+			samples/trace_mmap; do
 		[ ! -d "$top/$f" ] || { mkdir -p "$tree/$(dirname "$f")"; cp -r "$top/$f" "$tree/$f"; }
 	done
 	mkdir -p "$tree/include"

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# checks/recording.sh: the file that tracemap record writes, under the sanitizers.
+
+. "$(dirname "$0")/../lib.sh"
+. "$harness/tap.sh"
+
+scratch
+echo 1..1
+check "recording: tools/tracing/tracemap" make -C "$top/tools/tracing/tracemap" O="$work" check

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/command.sh [NAME...]: the tracemap command in the guest, by the scripts
+# tools/tracing/tracemap/tests/NAME.guest; without a name all of them, and the
+# same script on three kernels ("same"; "stat"; "record", whose files are read here
+# by trace-cmd report then).
+#
+# KERNELS= picks some of the three for "record" and "stat".
+#
+# SANITIZE=yes runs them with a command built with the address and undefined
+# sanitizers; what these find is a failure of its own.
+
+. "$(dirname "$0")/../lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+. "$harness/userland.sh"
+. "$harness/command.sh"
+. "$harness/tap.sh"
+
+tests=$top/tools/tracing/tracemap/tests
+
+# The guest's part: what a sanitizer says goes to files.
+# shellcheck disable=SC2016 # for the guest's shell
+guest_command()
+{
+	echo "export ASAN_OPTIONS=log_path=/tmp/sanitizer:handle_segv=0 WAY=${WAY:-map} ${2:-}"
+	echo "export UBSAN_OPTIONS=log_path=/tmp/sanitizer:print_stacktrace=1"
+	echo "sh ./$1.guest; status=\$?"
+	echo 'for f in /tmp/sanitizer.*; do [ ! -e $f ] || { echo "not ok - sanitizer"; sed "s/^/# /" $f; status=1; }; done'
+	echo 'exit $status'
+}
+
+# run NAME [VARIABLES]: in a guest, with the variables that "# guest:" asks for in
+# the script; VARIABLES are for the script itself
+run()
+{
+	local wants
+	wants=$(sed -n 's/^# guest: *//p' "$tests/$1.guest")
+	# shellcheck disable=SC2086 # several variables
+	env $wants WITH="$work/with" LIMIT="${LIMIT:-900}" \
+		"$harness/guest.sh" "$(guest_command "$@")"
+}
+
+run_json()
+{
+	run json >"$work/json"
+	grep -vE '^(text|json|lost):' "$work/json" || :
+	python3 "$tests/json_check.py" <"$work/json"
+}
+
+# What is printed behind "same:" is equal, whatever the kernel and the way.
+same_on()
+{
+	run same >"$work/same.$1" || :
+	sed -n '/^same:/!p' "$work/same.$1" | sed -E "s/^((not )?ok - .*)/\1, on $1/"
+	grep '^same:' "$work/same.$1" >"$work/only.$1" || :
+}
+
+# shellcheck disable=SC2317 # called by check
+differ()
+{
+	[ -s "$work/only.ours" ] || { echo "ours printed nothing"; return 1; }
+	diff -U 3 --label ours --label "$1" "$work/only.ours" "$work/only.$1"
+}
+
+run_same()
+{
+	echo 1..2
+	WAY=map same_on ours
+	SERIES=none WAY=read same_on stock
+	LINUX=6.12 WAY=read same_on 6.12
+	check "stock 6.1 prints the same" differ stock
+	check "6.12 prints the same" differ 6.12
+}
+
+# record_on KERNEL VARIABLES
+record_on()
+{
+	local status=0
+	mkdir -p "$work/$1"
+	OUT=$work/$1 run record "$2" >"$work/results" || status=1
+	"$tests/record.host" "$work/$1" >>"$work/results" || status=1
+	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/results"
+	return $status
+}
+
+run_record()
+{
+	local kernel status=0
+	for kernel in ${KERNELS:-ours stock 6.12}; do
+		case $kernel in
+		ours)	record_on ours "" ;;
+		stock)	SERIES=none record_on stock "KERNEL=stock WAYS=read SUBBUFS=4" ;;
+		6.12)	LINUX=6.12 record_on 6.12 "KERNEL=6.12 WAYS='read map'" ;;
+		*)	die "KERNELS=$kernel: not one of ours, stock, 6.12" ;;
+		esac || status=1
+	done
+	return $status
+}
+
+# Where the figures come from differs, and what they say does not.
+run_stat()
+{
+	local kernel status=0
+	for kernel in ${KERNELS:-ours stock 6.12}; do
+		case $kernel in
+		ours)	run stat ;;
+		stock)	SERIES=none run stat ;;
+		*)	LINUX=$kernel run stat ;;
+		esac >"$work/results" || status=1
+		sed -E "s/^((not )?ok - .*)/\1, on $kernel/" "$work/results"
+	done
+	return $status
+}
+
+run_test()
+{
+	case $1 in
+	json)	run_json ;;
+	same)	run_same ;;
+	stat)	run_stat ;;
+	record)	run_record ;;
+	*)	run "$1" ;;
+	esac
+}
+
+scratch
+find_base
+if [ -n "${SANITIZE:-}" ]; then build_sanitized_command; else build_command; fi
+cp "$tests"/* "$work/with/"
+names=("$@")
+[ $# -gt 0 ] || mapfile -t names < <(cd "$tests" && printf '%s\n' *.guest | sed 's/\.guest$//')
+failed=0
+for name in "${names[@]}"; do
+	run_test "$name" || failed=1
+done
+exit $failed

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What an errno means where it came, and what to do about it.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+
+struct line {
+	enum advice_about about;
+	int error;
+	const char *text;
+};
+
+static const struct line lines[] = {
+	{ ABOUT_TRACEFS, ENOENT, "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root" },
+	{ ABOUT_TRACEFS, EACCES, "run as root" },
+	{ ABOUT_TRACEFS, EPERM, "run as root" },
+
+	{ ABOUT_INSTANCE, EACCES, "run as root" },
+	{ ABOUT_INSTANCE, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
+	{ ABOUT_INSTANCE, ENOENT, "there is no such instance: mkdir makes one" },
+	{ ABOUT_INSTANCE, EEXIST, "there is such an instance already" },
+	{ ABOUT_INSTANCE, ENOMEM, "not enough memory for another set of buffers" },
+	{ ABOUT_INSTANCE, EBUSY, "somebody has a file of it open, or has mapped its buffers" },
+
+	{ ABOUT_SETTING, EACCES, "run as root" },
+	{ ABOUT_SETTING, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
+	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
+	{ ABOUT_SETTING, EBUSY, "the buffers are mapped or read by somebody else" },
+	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
+
+	{ ABOUT_BUFFER, EACCES, "run as root" },
+	{ ABOUT_BUFFER, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
+	{ ABOUT_BUFFER, EBUSY, "a snapshot uses the buffers: remove snapshot and histogram triggers,"
+		" and latency tracers (echo nop >current_tracer); or use --way read" },
+	{ ABOUT_BUFFER, ENODEV, "this kernel cannot map trace buffers: use --way read" },
+	{ ABOUT_BUFFER, ENOTTY, "this kernel cannot map trace buffers: use --way read" },
+	{ ABOUT_BUFFER, EOPNOTSUPP, "this kernel has no live index to observe by: use --way read" },
+	{ ABOUT_BUFFER, ENOMEM, "not enough memory, or address space (ulimit -v)" },
+	{ ABOUT_BUFFER, EINVAL, "that CPU was never online" },
+	{ ABOUT_BUFFER, ENOENT, "there is no such CPU" },
+	{ ABOUT_BUFFER, ENXIO, "that CPU was never online" },
+	{ ABOUT_BUFFER, EBADMSG, "a sub-buffer is damaged" },
+	{ ABOUT_BUFFER, EMFILE, "too many open files: ulimit -n takes more" },
+
+	{ ABOUT_OUTPUT, ENOSPC, "no space left: what was written before is whole" },
+	{ ABOUT_OUTPUT, EDQUOT, "the quota is used up: what was written before is whole" },
+	{ ABOUT_OUTPUT, EFBIG, "larger than a file may be (ulimit -f)" },
+
+	{ ABOUT_COMMAND, ENOENT, "there is no such command" },
+	{ ABOUT_COMMAND, EACCES, "it cannot be executed" },
+	{ ABOUT_COMMAND, ENOEXEC, "it is no program" },
+};
+
+const char *advice(enum advice_about about, int error)
+{
+	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (lines[i].about == about && lines[i].error == abs(error))
+			return lines[i].text;
+	}
+	return NULL;
+}
+
+void say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("tracemap: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int complain(enum advice_about about, int error, const char *format, ...)
+{
+	const char *what = advice(about, error);
+	va_list args;
+
+	fputs("tracemap: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, ": %s%s%s\n", strerror(abs(error)), what ? ": " : "", what ? what : "");
+	return -abs(error);
+}

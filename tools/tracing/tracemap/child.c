@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The command behind "--".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "child.h"
+#include "stop.h"
+#include "verbs.h"
+
+/* How long it may take to end when it is asked to. */
+#define STOP_MS		2000
+
+static void set_name(const char *command)
+{
+	const char *slash = strrchr(command, '/');
+
+	/* What is seen of it before it executes the command shall have its name. */
+	prctl(PR_SET_NAME, slash ? slash + 1 : command, 0, 0, 0);
+}
+
+static void run(char **argv, int go, int failed)
+{
+	char byte;
+	int error;
+
+	stop_reset();
+	set_name(argv[0]);
+	/* Nothing to read: the one who would say go is no more. */
+	if (read(go, &byte, 1) != 1)
+		_exit(EXIT_FAILED);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(failed, &error, sizeof(error)) < 0)
+		_exit(EXIT_NOT_EXECUTED);
+	_exit(error == ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED);
+}
+
+static int open_pidfd(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+	return syscall(SYS_pidfd_open, pid, 0);
+#else
+	(void)pid;
+	return -1;
+#endif
+}
+
+int child_prepare(struct child *child, char **argv)
+{
+	int go[2], failed[2];
+
+	*child = (struct child){ .go = -1, .fd = -1, .failed = -1 };
+	if (!argv || !argv[0])
+		return 0;
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return complain(ABOUT_COMMAND, errno, "%s", argv[0]);
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		close(go[0]);
+		close(go[1]);
+		return complain(ABOUT_COMMAND, errno, "%s", argv[0]);
+	}
+	child->pid = fork();
+	if (!child->pid) {
+		close(go[1]);
+		run(argv, go[0], failed[1]);
+	}
+	close(go[0]);
+	close(failed[1]);
+	child->go = go[1];
+	child->failed = failed[0];
+	if (child->pid < 0) {
+		child->pid = 0;
+		return complain(ABOUT_COMMAND, errno, "%s", argv[0]);
+	}
+	child->fd = open_pidfd(child->pid);
+	return 0;
+}
+
+/* Closed by exec, or told why there was none. */
+static int wait_for_exec(struct child *child)
+{
+	int error = 0;
+	ssize_t n;
+
+	do {
+		n = read(child->failed, &error, sizeof(error));
+	} while (n < 0 && errno == EINTR);
+	close(child->failed);
+	child->failed = -1;
+	return n == sizeof(error) ? -error : 0;
+}
+
+bool child_ended(struct child *child)
+{
+	if (!child->pid || child->ended)
+		return child->ended;
+	child->ended = waitpid(child->pid, &child->status, WNOHANG) == child->pid;
+	return child->ended;
+}
+
+static bool wait_for_end(struct child *child)
+{
+	static const struct timespec step = { .tv_nsec = 10 * 1000 * 1000 };
+
+	for (int ms = 0; ms < STOP_MS && !child_ended(child); ms += 10)
+		nanosleep(&step, NULL);
+	return child_ended(child);
+}
+
+int child_start(struct child *child, const char *name)
+{
+	int ret;
+
+	if (!child->pid)
+		return 0;
+	if (write(child->go, "", 1) != 1)
+		ret = -errno;
+	else
+		ret = wait_for_exec(child);
+	close(child->go);
+	child->go = -1;
+	if (!ret)
+		return 0;
+	/* It is on its way out with a status that says why. */
+	wait_for_end(child);
+	return complain(ABOUT_COMMAND, ret, "%s", name);
+}
+
+void child_stop(struct child *child)
+{
+	/* One that was never told to go ends by itself. */
+	if (child->go >= 0)
+		close(child->go);
+	child->go = -1;
+	if (child->failed >= 0)
+		close(child->failed);
+	child->failed = -1;
+	if (child->pid && !child_ended(child)) {
+		child->stopped = true;
+		kill(child->pid, SIGTERM);
+		if (!wait_for_end(child)) {
+			kill(child->pid, SIGKILL);
+			child->ended = waitpid(child->pid, &child->status, 0) == child->pid;
+		}
+	}
+	if (child->fd >= 0)
+		close(child->fd);
+	child->fd = -1;
+}
+
+int child_exit_status(const struct child *child, const char *name)
+{
+	int sig;
+
+	if (!child->pid || !child->ended || child->stopped)
+		return EXIT_OK;
+	if (WIFEXITED(child->status))
+		return WEXITSTATUS(child->status);
+	sig = WTERMSIG(child->status);
+	say("%s was ended by signal %d (%s)%s", name, sig, strsignal(sig),
+	    WCOREDUMP(child->status) ? ", core dumped" : "");
+	return 128 + sig;
+}

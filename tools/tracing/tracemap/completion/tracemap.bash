@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Completion of the tracemap command for bash. It needs no other file: source
+# it, or have it in /usr/share/bash-completion/completions/tracemap.
+#
+# Names of events and the like come from tracefs, where that can be read.
+
+_tracemap_selection='-e --event -f --filter -p --tracer -l --function -C --cpus
+	-F --child-only -i --instance -b --buffer --clock'
+
+# The options of a verb. tools/harness/checks/manual.sh holds them against --help.
+_tracemap_options()
+{
+	case $1 in
+	stream)	echo "$_tracemap_selection --way --observe --from-now --json -q --quiet
+			--strict --duration --count --size --until -h --help" ;;
+	record)	echo "$_tracemap_selection -o --output --live --way --subbuf --strict -q --quiet
+			--duration --size -h --help" ;;
+	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json
+			--from-files --no-mappers -h --help" ;;
+	info)	echo "--json -h --help" ;;
+	esac
+}
+
+_tracemap_tracefs()
+{
+	local dir
+	for dir in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+		[ ! -r "$dir/trace" ] || { echo "$dir"; return; }
+	done
+}
+
+_tracemap_online_cpus()
+{
+	local dir
+	for dir in /sys/devices/system/cpu/cpu[0-9]*; do
+		echo "${dir##*/cpu}"
+	done
+}
+
+# Systems, until the colon is there: there are thousands of events.
+_tracemap_events()
+{
+	case $2 in
+	*:*)	grep -F -- "${2%%:*}:" "$1/available_events" ;;
+	*)	sed 's/:.*/:/' "$1/available_events" | sort -u ;;
+	esac 2>/dev/null
+}
+
+# What may follow option $1 of verb $3 as its value, of which $2 was typed;
+# fails if that option has none.
+_tracemap_values()
+{
+	local fs
+	fs=$(_tracemap_tracefs)
+	case $1 in
+	-e|--event)	_tracemap_events "$fs" "$2" ;;
+	-p|--tracer)	cat "$fs/available_tracers" 2>/dev/null ;;
+	-l|--function)	[ ${#2} -lt 3 ] || grep -- "^$2" "$fs/available_filter_functions" 2>/dev/null |
+				sed 's/ .*//' | head -n 1000 ;;
+	-C|--cpus)	_tracemap_online_cpus ;;
+	-i|--instance)	echo /; ls "$fs/instances" 2>/dev/null ;;
+	--clock)	tr -d '[]' <"$fs/trace_clock" 2>/dev/null ;;
+	--way)		echo read map; [ "$3" != stream ] || echo observe ;;
+	-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|-d|--interval)
+			;;
+	*)		return 1 ;;
+	esac
+	return 0
+}
+
+# Bash replaces what follows the last ':' or '=' only.
+_tracemap_cut_prefix()
+{
+	local prefix=$1 i
+	case $prefix in
+	*[:=]*)	prefix=${prefix%"${prefix##*[:=]}"} ;;
+	*)	return ;;
+	esac
+	for i in "${!COMPREPLY[@]}"; do
+		COMPREPLY[i]=${COMPREPLY[i]#"$prefix"}
+	done
+}
+
+# _tracemap_complete CURRENT WORDS: those that begin with CURRENT.
+_tracemap_complete()
+{
+	mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
+	[ "${#COMPREPLY[@]}" -ne 1 ] || case ${COMPREPLY[0]} in
+	*:)	compopt -o nospace 2>/dev/null ;;
+	esac
+	_tracemap_cut_prefix "$1"
+}
+
+# Behind "--": a command, then its arguments, of which nothing is known but files.
+_tracemap_command()
+{
+	if [ "$1" = -- ]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$2")
+	else
+		compopt -o default 2>/dev/null
+	fi
+}
+
+_tracemap()
+{
+	local line=${COMP_LINE:0:COMP_POINT} current='' last verb words values
+	COMPREPLY=()
+	# By blanks: an event has a colon, and bash would cut it there.
+	read -ra words <<<"$line"
+	case $line in
+	*[![:space:]])
+		current=${words[-1]}
+		unset 'words[-1]' ;;
+	esac
+	last=${words[-1]}
+	verb=${words[1]-}
+	case " ${words[*]:1} " in
+	*' -- '*)	_tracemap_command "$last" "$current"; return ;;
+	esac
+	if [ -z "$verb" ]; then
+		_tracemap_complete "$current" 'stream record stat info --help --version'
+		return
+	fi
+	case $current in
+	--*=*)	last=${current%%=*} current=${current#*=} ;;
+	esac
+	case $last in
+	-o|--output)	compopt -o default 2>/dev/null; return ;;
+	esac
+	if values=$(_tracemap_values "$last" "$current" "$verb"); then
+		_tracemap_complete "$current" "$values"
+	else
+		_tracemap_complete "$current" "$(_tracemap_options "$verb")"
+	fi
+}
+
+complete -F _tracemap tracemap

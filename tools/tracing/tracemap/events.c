@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events by name: finding them, suggesting others, their filters.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "advice.h"
+#include "events.h"
+
+#define NR_NEAR		5
+
+struct name_list {
+	char **name;	/* "system:event" */
+	size_t nr;
+};
+
+static void free_names(struct name_list *list)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		free(list->name[i]);
+	free(list->name);
+	*list = (struct name_list){ };
+}
+
+static int add_name(struct name_list *list, const char *system, const char *event)
+{
+	char **more = realloc(list->name, (list->nr + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	list->name = more;
+	if (asprintf(&list->name[list->nr], "%s:%s", system, event) < 0)
+		return -ENOMEM;
+	list->nr++;
+	return 0;
+}
+
+/* ---- What there is ---- */
+
+static int list_system(struct name_list *list, struct session *session, const char *system)
+{
+	struct dirent *entry;
+	char path[4096];
+	int ret = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events/%s", session_dir(session), system);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (!ret && (entry = readdir(dir))) {
+		char file[600];
+
+		if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
+			continue;
+		/* Those of tracers cannot be switched on. */
+		snprintf(file, sizeof(file), "events/%s/%s/enable", system, entry->d_name);
+		if (session_has(session, file))
+			ret = add_name(list, system, entry->d_name);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int list_all(struct name_list *list, struct session *session)
+{
+	struct dirent *entry;
+	char path[4096];
+	int ret = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events", session_dir(session));
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (!ret && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+			ret = list_system(list, session, entry->d_name);
+	}
+	closedir(dir);
+	return ret;
+}
+
+/* ---- What is meant ---- */
+
+/* "system", "system:event", or the event alone. */
+static bool matches(const char *name, const char *pattern)
+{
+	const char *colon = strchr(name, ':');
+	char system[256];
+
+	if (strchr(pattern, ':'))
+		return !fnmatch(pattern, name, 0);
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - name), name);
+	return !fnmatch(pattern, system, 0) || !fnmatch(pattern, colon + 1, 0);
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* How many letters have to be changed, added, taken away. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t length = strlen(b), row[256], i, before, keep;
+
+	if (length >= 256)
+		return 256;
+	for (i = 0; i <= length; i++)
+		row[i] = i;
+	for (; *a; a++) {
+		before = row[0]++;
+		for (i = 1; i <= length; i++) {
+			keep = row[i];
+			row[i] = least(row[i] + 1, row[i - 1] + 1, before + (*a != b[i - 1]));
+			before = keep;
+		}
+	}
+	return row[length];
+}
+
+static size_t how_far(const char *name, const char *pattern)
+{
+	const char *event = strchr(name, ':') + 1;
+	const char *meant = strchr(pattern, ':');
+	size_t whole = distance(pattern, name);
+	size_t part = distance(meant ? meant + 1 : pattern, event);
+	size_t far = whole < part ? whole : part;
+
+	/* A part of the name is near as well. */
+	if (far > 2 && strlen(pattern) > 3 && strstr(name, pattern))
+		far = 2;
+	return far;
+}
+
+struct near {
+	const char *name;
+	size_t far;
+};
+
+static void keep_nearest(struct near *near, const char *name, size_t far)
+{
+	int i = NR_NEAR;
+
+	if (near[NR_NEAR - 1].name && near[NR_NEAR - 1].far <= far)
+		return;
+	while (--i > 0 && (!near[i - 1].name || near[i - 1].far > far))
+		near[i] = near[i - 1];
+	near[i] = (struct near){ name, far };
+}
+
+static void say_none(const struct name_list *all, const char *pattern)
+{
+	struct near near[NR_NEAR] = { };
+	char text[1024] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < all->nr; i++) {
+		size_t far = how_far(all->name[i], pattern);
+
+		if (far <= 2 || far * 3 <= strlen(pattern))
+			keep_nearest(near, all->name[i], far);
+	}
+	for (int i = 0; i < NR_NEAR && near[i].name && at < sizeof(text); i++)
+		at += snprintf(text + at, sizeof(text) - at, " %s", near[i].name);
+	if (at)
+		say("there is no event \"%s\"; near are:%s", pattern, text);
+	else
+		say("there is no event \"%s\": see available_events", pattern);
+}
+
+/* ---- Switching on ---- */
+
+/* The last error the kernel's parser of filters has logged, three lines. */
+static void show_error_log(struct session *session)
+{
+	char *log = session_get(session, "error_log");
+	char *last = log, *rest, *line;
+
+	for (char *at = log; at && (at = strstr(at, "error: ")); at++) {
+		char *start = at;
+
+		while (start > log && start[-1] != '\n')
+			start--;
+		last = start;
+	}
+	rest = last && *last ? last : NULL;
+	while (rest && (line = strsep(&rest, "\n")))
+		say("  %s", line);
+	free(log);
+}
+
+static int set_filter(struct session *session, const char *name, const char *folder,
+		      const char *filter)
+{
+	char file[600];
+	int ret;
+
+	if (!filter)
+		return 0;
+	snprintf(file, sizeof(file), "%s/filter", folder);
+	ret = session_try(session, file, filter);
+	if (ret == -EINVAL) {
+		say("%s does not take the filter '%s'; the kernel says:", name, filter);
+		show_error_log(session);
+	} else if (ret) {
+		complain(ABOUT_SETTING, ret, "%s, filter '%s'", name, filter);
+	}
+	return ret;
+}
+
+static int enable(struct session *session, const char *name, const char *filter)
+{
+	char folder[560], file[600];
+	int ret;
+
+	snprintf(folder, sizeof(folder), "events/%s", name);
+	*strchr(folder, ':') = '/';
+	ret = set_filter(session, name, folder, filter);
+	if (ret)
+		return ret;
+	snprintf(file, sizeof(file), "%s/enable", folder);
+	return session_set(session, file, "1");
+}
+
+int events_enable(struct session *session, const char *pattern, const char *filter)
+{
+	struct name_list all = { };
+	size_t found = 0;
+	int ret = list_all(&all, session);
+
+	if (ret)
+		complain(ABOUT_TRACEFS, ret, "%s/events", session_dir(session));
+	for (size_t i = 0; i < all.nr && !ret; i++) {
+		if (!matches(all.name[i], pattern))
+			continue;
+		found++;
+		ret = enable(session, all.name[i], filter);
+	}
+	if (!ret && !found) {
+		say_none(&all, pattern);
+		ret = -ENOENT;
+	}
+	free_names(&all);
+	return ret;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How full the buffers are, and what happens to them: from the live index,
+ * or from the files per_cpu/cpuN/stats.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "advice.h"
+#include "gauge.h"
+#include "text_file.h"
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* From memory. */
+
+static bool attach(struct gauge *g)
+{
+	struct tracemap_raw raw;
+
+	return !tracemap_cpu_raw(g->handle, &raw) && raw.index &&
+	       !live_attach(&g->observer, raw.index, raw.index_size, raw.subbufs,
+			    raw.subbufs_size, &raw.format, LIVE_FROM_NOW);
+}
+
+/*
+ * The figures are as of the last finished sub-buffer. The one that is being
+ * written is counted as well, or a slow trace would stand still and jump.
+ * Returns whether the buffer could be read: it cannot while it is reset.
+ */
+static bool observe(struct gauge *g, struct reading *r)
+{
+	const struct subbuf_format *format = &g->observer.format;
+	uint32_t capacity = format->subbuf_size - format->data_offset;
+	struct tracemap_figures f;
+	struct live_newest n;
+
+	if (live_newest(&g->observer, &n) || tracemap_cpu_figures(g->handle, &f) ||
+	    n.epoch != f.epoch)
+		return false;
+	r->epoch = f.epoch;
+	r->events = n.events > f.committed ? n.events : f.committed;
+	r->overwritten = f.overwritten;
+	r->consumed = f.consumed;
+	r->dropped = f.dropped;
+	r->size = (uint64_t)f.nr_subbufs * f.subbuf_size;
+	r->bytes = (uint64_t)n.generation * capacity + n.bytes;
+	if (r->events == r->overwritten + r->consumed)
+		r->fill = 0;	/* the writer's may be in use, and empty */
+	else
+		r->fill = f.used >= f.nr_subbufs ? 1 : (double)f.used / f.nr_subbufs;
+	return true;
+}
+
+/* From files. */
+
+static uint64_t stats_field(const char *stats, const char *name)
+{
+	const char *value = text_after(stats, name);
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static int read_stats(const struct panel *p, const struct gauge *g, struct reading *r)
+{
+	char file[64], text[1024];
+	uint64_t unread;
+	int ret;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", g->cpu);
+	ret = text_file_read(p->dir, file, text, sizeof(text));
+	if (ret < 0)
+		return ret;
+	unread = stats_field(text, "entries:");
+	r->overwritten = stats_field(text, "overrun:");
+	r->consumed = stats_field(text, "read events:");
+	r->dropped = stats_field(text, "dropped events:") +
+		     stats_field(text, "commit overrun:");
+	r->events = unread + r->overwritten + r->consumed;
+	r->bytes = stats_field(text, "bytes:");
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/buffer_size_kb", g->cpu);
+	ret = text_file_read(p->dir, file, text, sizeof(text));
+	if (ret < 0)
+		return ret;
+	r->size = strtoull(text, NULL, 10) * 1024;
+	r->fill = r->size && unread ? (double)r->bytes / r->size : 0;
+	if (r->fill > 1)
+		r->fill = 1;
+	r->epoch = 0;
+	return 0;
+}
+
+/* Rates. */
+
+static bool was_emptied(const struct reading *now, const struct reading *last)
+{
+	return now->epoch != last->epoch || now->events < last->events ||
+	       reading_lost(now) < reading_lost(last);
+}
+
+/* Generations are counted modulo 2^32, and @bytes from them. */
+static uint64_t bytes_between(const struct gauge *g, const struct reading *last)
+{
+	const struct subbuf_format *format = &g->observer.format;
+	uint64_t capacity = format->subbuf_size - format->data_offset;
+	uint64_t bytes = g->now.bytes - last->bytes;
+
+	if (g->now.bytes < last->bytes)
+		bytes += capacity << 32;
+	return bytes;
+}
+
+/* By the file: as long as the unread events are, on the average. */
+static double bytes_guess(const struct gauge *g, double events)
+{
+	uint64_t unread = g->now.events - g->now.overwritten - g->now.consumed;
+
+	if (!events)
+		return 0;
+	return unread ? events * g->now.bytes / unread : RATE_UNKNOWN;
+}
+
+static const struct rates no_rates = { RATE_UNKNOWN, RATE_UNKNOWN, RATE_UNKNOWN, false };
+
+static void rate(struct gauge *g, const struct reading *last, uint64_t at)
+{
+	double seconds = (at - g->at) / 1e9;
+	struct rates *r = &g->rate;
+
+	g->at = at;
+	*r = no_rates;
+	if (!g->looks++ || seconds <= 0)
+		return;
+	r->reset = was_emptied(&g->now, last);
+	if (r->reset)
+		return;
+	r->events = (g->now.events - last->events) / seconds;
+	r->lost = (reading_lost(&g->now) - reading_lost(last)) / seconds;
+	r->bytes = g->handle ? bytes_between(g, last) / seconds : bytes_guess(g, r->events);
+}
+
+static int gauge_read(struct panel *p, struct gauge *g)
+{
+	struct reading last = g->now;
+
+	if (!g->handle) {
+		int ret = read_stats(p, g, &g->now);
+
+		if (ret < 0)
+			return ret;
+	} else if (!observe(g, &g->now)) {
+		return 0;	/* it is being reset: the next time */
+	}
+	rate(g, &last, now_ns());
+	return 0;
+}
+
+int panel_read(struct panel *p)
+{
+	uint64_t at = now_ns();
+
+	for (unsigned int i = 0; i < p->nr; i++) {
+		int ret = gauge_read(p, &p->gauges[i]);
+
+		if (ret < 0)
+			return ret;
+	}
+	p->seconds = p->at ? (at - p->at) / 1e9 : 0;
+	p->at = at;
+	return 0;
+}
+
+/* What one CPU does not know, the sum leaves out. */
+static void add_rates(struct rates *all, const struct rates *r)
+{
+	all->reset |= r->reset;
+	if (r->events < 0)
+		return;
+	all->events = (all->events < 0 ? 0 : all->events) + r->events;
+	all->lost = (all->lost < 0 ? 0 : all->lost) + r->lost;
+	if (r->bytes >= 0)
+		all->bytes = (all->bytes < 0 ? 0 : all->bytes) + r->bytes;
+}
+
+struct gauge panel_total(const struct panel *p)
+{
+	struct gauge all = { .cpu = -1, .rate = no_rates };
+
+	for (unsigned int i = 0; i < p->nr; i++) {
+		const struct reading *r = &p->gauges[i].now;
+
+		all.now.events += r->events;
+		all.now.overwritten += r->overwritten;
+		all.now.consumed += r->consumed;
+		all.now.dropped += r->dropped;
+		all.now.size += r->size;
+		if (r->fill > all.now.fill)
+			all.now.fill = r->fill;
+		add_rates(&all.rate, &p->gauges[i].rate);
+	}
+	return all;
+}
+
+/* Which CPUs. */
+
+static int compare_cpus(const void *a, const void *b)
+{
+	return ((const struct gauge *)a)->cpu - ((const struct gauge *)b)->cpu;
+}
+
+/* A new gauge for a CPU; NULL: it has one, or there is no memory. */
+static struct gauge *add_gauge(struct panel *p, int cpu)
+{
+	struct gauge *more;
+
+	for (unsigned int i = 0; i < p->nr; i++) {
+		if (p->gauges[i].cpu == cpu)
+			return NULL;
+	}
+	more = realloc(p->gauges, (p->nr + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	p->gauges = more;
+	more += p->nr++;
+	memset(more, 0, sizeof(*more));
+	more->cpu = cpu;
+	return more;
+}
+
+static int add_observed(struct panel *p)
+{
+	for (unsigned int i = 0; i < tracemap_nr_cpus(p->t); i++) {
+		struct tracemap_cpu *cpu = tracemap_get_cpu(p->t, i);
+		struct gauge *g = add_gauge(p, tracemap_cpu_number(cpu));
+
+		if (!g)
+			continue;
+		g->handle = cpu;
+		if (!attach(g))
+			p->nr--;	/* it is being emptied: the next rescan has it */
+	}
+	return p->nr ? 0 : -EPROTO;
+}
+
+/* "0-3,5": is @cpu one of these? */
+static bool in_list(const char *list, int cpu)
+{
+	const char *p = list;
+	char *end;
+
+	while (*p >= '0' && *p <= '9') {
+		long from = strtol(p, &end, 10), to = from;
+
+		if (*end == '-')
+			to = strtol(end + 1, &end, 10);
+		if (cpu >= from && cpu <= to)
+			return true;
+		p = *end == ',' ? end + 1 : end;
+	}
+	return false;
+}
+
+/* There are files for CPUs that may come, too: those online, or with events. */
+static bool is_of_use(const struct panel *p, int cpu, const char *online)
+{
+	const struct gauge g = { .cpu = cpu };
+	struct reading r;
+
+	return in_list(online, cpu) || (!read_stats(p, &g, &r) && r.events);
+}
+
+static int add_listed(struct panel *p)
+{
+	char path[PATH_MAX], online[4096];
+	struct dirent *entry;
+	DIR *dir;
+	int cpu;
+
+	snprintf(path, sizeof(path), "%s/per_cpu", p->dir);
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	if (text_file_read("/sys/devices/system/cpu", "online", online, sizeof(online)) < 0)
+		strcpy(online, "0-2147483647");
+	while ((entry = readdir(dir))) {
+		if (sscanf(entry->d_name, "cpu%d", &cpu) == 1 && is_of_use(p, cpu, online))
+			add_gauge(p, cpu);
+	}
+	closedir(dir);
+	return 0;
+}
+
+static int add_gauges(struct panel *p)
+{
+	int ret = p->observes ? add_observed(p) : add_listed(p);
+
+	if (ret < 0)
+		return ret;
+	qsort(p->gauges, p->nr, sizeof(*p->gauges), compare_cpus);
+	return 0;
+}
+
+int panel_rescan(struct panel *p)
+{
+	if (p->observes)
+		tracemap_rescan(p->t);
+	return add_gauges(p);
+}
+
+/* A buffer nobody has used says "7 (expanded: 1408)". */
+static bool is_at_minimum(const char *dir)
+{
+	char text[128];
+
+	return text_file_read(dir, "buffer_size_kb", text, sizeof(text)) >= 0 &&
+	       strstr(text, "expanded");
+}
+
+/* Why the kernel cannot be observed is no error: there are the files. */
+static int open_figures(struct panel *p, bool observe)
+{
+	struct tracemap_options options = tracemap_default_options();
+	bool minimum = is_at_minimum(p->dir);
+	int ret;
+
+	if (!observe)
+		return 0;
+	options.way = TRACEMAP_OBSERVE;
+	options.flags = TRACEMAP_FROM_NOW;
+	ret = tracemap_open(&p->t, p->dir, &options);
+	if (ret == -EACCES || ret == -EPERM || ret == -ENOENT)
+		return complain(ABOUT_BUFFER, ret, "instance %s", p->name);
+	p->observes = !ret;
+	p->why = -ret;
+	p->expanded = minimum && !is_at_minimum(p->dir);
+	return 0;
+}
+
+int panel_open(struct panel *p, const char *dir, const char *name, bool observe)
+{
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	p->name = strdup(name);
+	p->dir = strdup(dir);
+	if (!p->name || !p->dir) {
+		panel_close(p);
+		return complain(ABOUT_INSTANCE, ENOMEM, "instance %s", name);
+	}
+	ret = open_figures(p, observe);
+	if (!ret) {
+		ret = add_gauges(p);
+		if (ret < 0)
+			complain(ABOUT_BUFFER, ret, "instance %s", name);
+	}
+	if (ret)
+		panel_close(p);
+	return ret;
+}
+
+void panel_close(struct panel *p)
+{
+	if (p->t)
+		tracemap_close(p->t);
+	free(p->gauges);
+	free(p->dir);
+	free(p->name);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap info: what this kernel can do, and how it would be read.
+ *
+ * What a mapping can do is found out by trying, in an instance of its own, so
+ * that no buffer anybody uses is touched.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "json_string.h"
+#include "session.h"
+#include "subbuf.h"
+#include "text_file.h"
+#include "tracemap.h"
+#include "tracemap-event.h"
+#include "verbs.h"
+
+/**
+ * struct info - what was found out
+ * @kernel: name and release
+ * @tracefs: where it is, NULL if it is not there
+ * @error: an errno: why only this much is known; 0: the rest is true
+ * @tried: an errno: why ways of reading could not be tried
+ * @consume: the way by which stream and record read
+ * @map: 0, or an errno: why buffers cannot be mapped
+ * @observe: 0, or an errno: why they cannot be observed
+ * @subbuf_size: bytes, header included; 0: not known
+ * @subbuf_settable: there is a file to set it by
+ * @buffer_kb: of each CPU of the top level; 0: they differ
+ * @buffer_minimum: that is the boot-time minimum, as nobody has used it
+ * @clock: of the top level
+ * @cpus: how many are online
+ * @events: there are, of all systems
+ * @instances: beside the top level
+ */
+struct info {
+	struct utsname kernel;
+	char *tracefs;
+	int error;
+	int tried;
+	enum tracemap_way consume;
+	int map;
+	int observe;
+	uint32_t subbuf_size;
+	bool subbuf_settable;
+	unsigned long buffer_kb;
+	bool buffer_minimum;
+	char clock[32];
+	long cpus;
+	unsigned int events;
+	unsigned int instances;
+};
+
+/* Finding out. */
+
+static int try_way(const char *dir, enum tracemap_way way, enum tracemap_way *got)
+{
+	struct tracemap_options options = tracemap_default_options();
+	struct tracemap *t;
+	int ret;
+
+	options.way = way;
+	ret = tracemap_open(&t, dir, &options);
+	if (ret)
+		return -ret;
+	if (got)
+		*got = tracemap_cpu_way(tracemap_get_cpu(t, 0));
+	tracemap_close(t);
+	return 0;
+}
+
+static void try_ways(struct info *info)
+{
+	struct session *session;
+	const char *dir;
+	int ret = session_open(&session, NULL);
+
+	if (ret < 0) {
+		info->tried = -ret;
+		return;
+	}
+	dir = session_dir(session);
+	info->tried = try_way(dir, TRACEMAP_CONSUME, &info->consume);
+	info->map = try_way(dir, TRACEMAP_MAP, NULL);
+	info->observe = try_way(dir, TRACEMAP_OBSERVE, NULL);
+	session_close(session);
+}
+
+static void find_subbuf_size(struct info *info)
+{
+	struct subbuf_format format;
+	char text[1024];
+
+	if (text_file_read(info->tracefs, "events/header_page", text, sizeof(text)) >= 0 &&
+	    subbuf_format_parse(&format, text))
+		info->subbuf_size = format.subbuf_size;
+	info->subbuf_settable =
+		text_file_read(info->tracefs, "buffer_subbuf_size_kb", text, sizeof(text)) >= 0;
+}
+
+static void find_settings(struct info *info)
+{
+	char text[512], *end;
+
+	if (text_file_read(info->tracefs, "buffer_size_kb", text, sizeof(text)) >= 0) {
+		info->buffer_kb = strtoul(text, NULL, 10);
+		info->buffer_minimum = strstr(text, "expanded");
+	}
+	if (text_file_read(info->tracefs, "trace_clock", text, sizeof(text)) >= 0) {
+		char *clock = strchr(text, '[');
+
+		end = clock ? strchr(clock, ']') : NULL;
+		if (end)
+			snprintf(info->clock, sizeof(info->clock), "%.*s",
+				 (int)(end - clock - 1), clock + 1);
+	}
+}
+
+static unsigned int count_lines(const char *dir, const char *file)
+{
+	char path[PATH_MAX];
+	unsigned int lines = 0;
+	FILE *f;
+	int c;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while ((c = getc_unlocked(f)) != EOF)
+		lines += c == '\n';
+	fclose(f);
+	return lines;
+}
+
+static unsigned int count_instances(const char *tracefs)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	unsigned int nr = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/instances", tracefs);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		nr += entry->d_name[0] != '.';
+	closedir(dir);
+	return nr;
+}
+
+static void find_out(struct info *info)
+{
+	memset(info, 0, sizeof(*info));
+	uname(&info->kernel);
+	info->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	info->error = -tracemap_find_dir(&info->tracefs, NULL);
+	if (!info->error && access(info->tracefs, R_OK | X_OK))
+		info->error = errno;
+	if (info->error)
+		return;
+	info->instances = count_instances(info->tracefs);
+	info->events = count_lines(info->tracefs, "available_events");
+	find_subbuf_size(info);
+	find_settings(info);
+	try_ways(info);
+}
+
+/* What that means. */
+
+static bool knows_ways(const struct info *info)
+{
+	return !info->error && !info->tried;
+}
+
+/* A kernel whose map is worth to consume by is one of ours. */
+static const char *mapping(const struct info *info)
+{
+	if (!knows_ways(info))
+		return NULL;
+	if (info->map)
+		return "none";
+	return info->consume == TRACEMAP_MAP ? "live" : "mainline";
+}
+
+static const char *reason(const struct info *info)
+{
+	int error = info->error ? info->error : info->tried;
+	const char *text = advice(info->error ? ABOUT_TRACEFS : ABOUT_INSTANCE, error);
+
+	return text ? text : strerror(error);
+}
+
+struct verb_note {
+	const char *verb;
+	bool works;
+	const char *text;
+};
+
+#define NR_VERBS	4
+
+static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS])
+{
+	bool maps = info->consume == TRACEMAP_MAP;
+	const char *consume = maps ? "by mapping: no copy" : "by read(2)";
+	const char *look = info->observe ? "from per_cpu/cpuN/stats"
+					 : "from the live index: no system call";
+
+	notes[0] = (struct verb_note){ "stream", knows_ways(info), consume };
+	notes[1] = (struct verb_note){ "record", knows_ways(info), consume };
+	notes[2] = (struct verb_note){ "stat", !info->error, look };
+	notes[3] = (struct verb_note){ "info", true, "" };
+	if (info->error)
+		notes[3].text = "as far as it goes";
+	for (int i = 0; i < NR_VERBS; i++) {
+		if (!notes[i].works)
+			notes[i].text = reason(info);
+	}
+}
+
+/* For people. */
+
+static void print_mapping(const struct info *info)
+{
+	const char *map = mapping(info);
+
+	if (!map)
+		printf("Mapping:      not known: %s\n", reason(info));
+	else if (!strcmp(map, "none"))
+		printf("Mapping:      none: %s\n", strerror(info->map));
+	else if (!strcmp(map, "live"))
+		printf("Mapping:      yes, and cheaper than read(2)\n");
+	else
+		printf("Mapping:      mainline's; read(2) is cheaper, it is used when asked for\n");
+	if (map)
+		printf("Live index:   %s\n", info->observe ?
+		       "no: observing without taking events is not possible" :
+		       "yes: observing takes no event and no system call");
+}
+
+static void print_buffers(const struct info *info)
+{
+	printf("Sub-buffers:  %u bytes%s\n", info->subbuf_size, info->subbuf_settable ?
+	       ", buffer_subbuf_size_kb sets it" : ", cannot be set");
+	if (!info->buffer_kb)
+		printf("Buffers:      of different sizes, %ld CPUs\n", info->cpus);
+	else
+		printf("Buffers:      %lu KiB each, %ld CPUs%s\n", info->buffer_kb, info->cpus,
+		       info->buffer_minimum ? " (the boot-time minimum: nobody has traced yet)" : "");
+	printf("Clock:        %s\n", *info->clock ? info->clock : "not known");
+	printf("Events:       %u\n", info->events);
+	printf("Instances:    %u\n", info->instances);
+}
+
+static void print_info(const struct info *info)
+{
+	struct verb_note notes[NR_VERBS];
+
+	printf("Kernel:       %s %s %s\n", info->kernel.sysname, info->kernel.release,
+	       info->kernel.machine);
+	printf("tracefs:      %s%s%s\n", info->tracefs ? info->tracefs : "not found",
+	       info->error ? ": " : "", info->error ? reason(info) : "");
+	print_mapping(info);
+	if (!info->error)
+		print_buffers(info);
+	note_verbs(info, notes);
+	for (int i = 0; i < NR_VERBS; i++)
+		printf("%-13s %s%s%s\n", notes[i].verb, notes[i].works ? "works" : "does not work",
+		       *notes[i].text ? ": " : "", notes[i].text);
+}
+
+/* For programs. */
+
+static void json_field(const char *name, const char *value)
+{
+	printf(",\"%s\":", name);
+	if (value)
+		json_string(stdout, value);
+	else
+		fputs("null", stdout);
+}
+
+static void json_verbs(const struct info *info)
+{
+	struct verb_note notes[NR_VERBS];
+
+	note_verbs(info, notes);
+	fputs(",\"verbs\":{", stdout);
+	for (int i = 0; i < NR_VERBS; i++) {
+		printf("%s\"%s\":{\"works\":%s,\"how\":", i ? "," : "", notes[i].verb,
+		       notes[i].works ? "true" : "false");
+		json_string(stdout, notes[i].text);
+		fputc('}', stdout);
+	}
+	fputs("}", stdout);
+}
+
+static void json_info(const struct info *info)
+{
+	bool ways = knows_ways(info);
+
+	fputs("{\"release\":", stdout);
+	json_string(stdout, info->kernel.release);
+	json_field("machine", info->kernel.machine);
+	json_field("tracefs", info->tracefs);
+	json_field("why_no_more", info->error || info->tried ? reason(info) : NULL);
+	json_field("mapping", mapping(info));
+	printf(",\"live_index\":%s", !ways ? "null" : info->observe ? "false" : "true");
+	json_field("consume_way", ways ? tracemap_way_name(info->consume) : NULL);
+	if (!info->error) {
+		printf(",\"subbuf_size\":%u,\"subbuf_size_settable\":%s", info->subbuf_size,
+		       info->subbuf_settable ? "true" : "false");
+		printf(",\"buffer_kb\":%lu,\"buffer_at_minimum\":%s", info->buffer_kb,
+		       info->buffer_minimum ? "true" : "false");
+		json_field("clock", info->clock);
+		printf(",\"events\":%u,\"instances\":%u", info->events, info->instances);
+	}
+	printf(",\"cpus\":%ld", info->cpus);
+	json_verbs(info);
+	fputs("}\n", stdout);
+}
+
+static const char help[] =
+	"usage: tracemap info [OPTION]...\n"
+	"Tell what this kernel can do, and how the other verbs would read it. It is tried in\n"
+	"an instance of its own; without root it tells what it can know.\n\n"
+	"      --json            one line of JSON\n"
+	"  -h, --help\n";
+
+enum {
+	OPTION_JSON = 0x200,
+};
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+int cmd_info(int argc, char **argv)
+{
+	struct info info;
+	bool json = false;
+	int option;
+
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return EXIT_OK;
+		}
+		if (option != OPTION_JSON)
+			return EXIT_USAGE;
+		json = true;
+	}
+	if (optind < argc) {
+		say("info: \"%s\" is one word too many: see tracemap info --help", argv[optind]);
+		return EXIT_USAGE;
+	}
+	find_out(&info);
+	if (json)
+		json_info(&info);
+	else
+		print_info(&info);
+	free(info.tracefs);
+	if (fflush(stdout))
+		return complain(ABOUT_OUTPUT, errno, "output") ? EXIT_FAILED : EXIT_OK;
+	return EXIT_OK;
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A recording: the buffers of an instance on their way into a trace.dat file.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "recording.h"
+
+#define TURN	64	/* sub-buffers */
+
+/* ---- Pieces ---- */
+
+static const unsigned char *subbuf_of(const struct track *track)
+{
+	return track->batch->it.data - track->piece.format->data_offset;
+}
+
+static uint64_t subbuf_stamp(const struct track *track)
+{
+	return subbuf_time_stamp(track->piece.format, subbuf_of(track));
+}
+
+/* Is the batch what has come to the sub-buffer that was written last? */
+static bool goes_on(const struct track *track, uint32_t start)
+{
+	const struct dat_piece *piece = &track->piece;
+
+	return track->has_piece && start && start == piece->end &&
+	       subbuf_of(track) == piece->subbuf && subbuf_stamp(track) == track->stamp &&
+	       !track->batch->missed && !(track->batch->flags & TRACEMAP_RESET);
+}
+
+static uint64_t add_missed(uint64_t a, uint64_t b)
+{
+	if (a == TRACEMAP_MISSED_UNKNOWN || b == TRACEMAP_MISSED_UNKNOWN)
+		return TRACEMAP_MISSED_UNKNOWN;
+	return a + b;
+}
+
+static uint32_t capacity(const struct track *track)
+{
+	return track->piece.format->subbuf_size - track->piece.format->data_offset;
+}
+
+static void begin_piece(struct track *track, uint32_t start)
+{
+	struct dat_piece *piece = &track->piece;
+	uint64_t missed = track->batch->missed;
+
+	/* What nobody could be told yet. */
+	if (track->has_piece && !track->nr_pages)
+		missed = add_missed(missed, piece->missed);
+	track->at += (uint64_t)track->nr_pages * track->recording->page_size;
+	track->nr_pages = 0;
+	track->has_piece = true;
+	track->stamp = subbuf_stamp(track);
+	piece->subbuf = subbuf_of(track);
+	piece->start = start;
+	piece->ts = track->batch->it.ts;
+	piece->missed = missed;
+}
+
+/* ---- Small parts ---- */
+
+/* Add the records of the batch to the copy, and pass them. */
+static void append(struct track *track)
+{
+	struct dat_piece *piece = &track->piece;
+	unsigned char *to = track->copy + piece->format->data_offset + piece->end;
+	struct subbuf_iter it = track->batch->it;
+	struct subbuf_record record;
+
+	memcpy(to, it.next, it.end - it.next);
+	piece->end += it.end - it.next;
+	while (subbuf_next(&it, &record))
+		;
+	track->copy_ts = it.ts;
+}
+
+/* A record that moves the clock from the last one of the copy to the batch's. */
+static void append_time(struct track *track)
+{
+	struct dat_piece *piece = &track->piece;
+	uint64_t delta = track->batch->it.ts - track->copy_ts;
+	uint32_t low = delta & ((1U << SUBBUF_TIME_SHIFT) - 1);
+	uint32_t words[2] = { low << 5 | SUBBUF_TYPE_TIME_EXTEND, delta >> SUBBUF_TIME_SHIFT };
+
+	if (piece->format->big_endian)
+		words[0] = SUBBUF_TYPE_TIME_EXTEND << SUBBUF_TIME_SHIFT | low;
+	memcpy(track->copy + piece->format->data_offset + piece->end, words, sizeof(words));
+	piece->end += sizeof(words);
+}
+
+/*
+ * read(2) hands out what is there of a sub-buffer, and the next time what has come
+ * to it, as pages each. As long as they are small, one page takes them all.
+ */
+static bool gather(struct track *track)
+{
+	const struct subbuf_iter *it = &track->batch->it;
+	struct dat_piece *piece = &track->piece;
+	uint32_t size = it->end - it->next;
+
+	if (!track->copy || size > capacity(track) / 2 || it->corrupt)
+		return false;
+	if (track->has_piece && piece->subbuf == track->copy && !track->batch->missed &&
+	    it->ts >= track->copy_ts && size + 8 <= capacity(track) - piece->end) {
+		append_time(track);
+	} else {
+		begin_piece(track, 0);
+		piece->subbuf = track->copy;
+		piece->end = 0;
+	}
+	append(track);
+	return true;
+}
+
+/* ---- Sub-buffers into pages ---- */
+
+static void count_missed(struct recording *r, uint64_t missed)
+{
+	if (missed == TRACEMAP_MISSED_UNKNOWN)
+		r->missed_unknown = true;
+	else
+		r->missed += missed;
+}
+
+/* Taken out of the buffer, and there is nowhere to put them. */
+static uint64_t count_events(const struct track *track)
+{
+	struct subbuf_iter it = track->batch->it;
+	struct subbuf_record record;
+	uint64_t n = 0;
+
+	while (subbuf_next(&it, &record))
+		n++;
+	return n;
+}
+
+static int write_batch(struct track *track)
+{
+	struct recording *r = track->recording;
+	const struct subbuf_iter *it = &track->batch->it;
+	struct dat_page pages[DAT_PAGES_MAX];
+	uint32_t start = subbuf_pos(it);
+	int nr, ret;
+
+	count_missed(r, track->batch->missed);
+	if (!gather(track)) {
+		if (!goes_on(track, start))
+			begin_piece(track, start);
+		track->piece.end = it->end - it->data;
+	}
+	/* Nothing but a loss: it is told with what comes next. */
+	if (track->piece.end == track->piece.start)
+		return 0;
+	nr = dat_pages(&track->piece, r->zeros, pages);
+	ret = trace_dat_write(r->dat, tracemap_cpu_number(track->cpu), track->at, pages, nr);
+	if (!ret) {
+		track->nr_pages = nr;
+		return 0;
+	}
+	r->write_error = ret;
+	r->unwritten += count_events(track);
+	return ret;
+}
+
+/* Fetch what comes next, and write it. 1, 0 or a negative errno. */
+static int pull(struct track *track)
+{
+	int ret;
+
+	if (track->recording->write_error)
+		return track->recording->write_error;
+	ret = tracemap_cpu_fetch(track->cpu, &track->batch);
+	if (ret <= 0) {
+		track->batch = NULL;
+		return ret;
+	}
+	ret = write_batch(track);
+	return ret ? ret : 1;
+}
+
+uint64_t recording_fill(const struct track *track)
+{
+	char text[1024], *bytes;
+	ssize_t n = pread(track->stats, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	text[n] = 0;
+	bytes = strstr(text, "\nbytes: ");
+	return bytes ? strtoull(bytes + strlen("\nbytes: "), NULL, 10) : 0;
+}
+
+static uint64_t limit_of(const struct track *track, enum recording_share share)
+{
+	uint64_t n;
+
+	if (share == RECORDING_TURN)
+		return TURN;
+	n = recording_fill(track) / capacity(track);
+	if (share == RECORDING_WHOLE)
+		return n < TURN ? n : TURN;
+	return n + 2;	/* the oldest and the newest may hold little */
+}
+
+int recording_pull(struct track *track, enum recording_share share)
+{
+	uint64_t limit = limit_of(track, share), n;
+	int ret = 1;
+
+	for (n = 0; n < limit; n++) {
+		ret = pull(track);
+		if (ret <= 0)
+			break;
+		/* Done with: its events went with it. */
+		track->batch->it.next = track->batch->it.end;
+	}
+	return ret < 0 ? ret : (int)n;
+}
+
+/* What lies behind the record that is out has not been gone through yet. */
+static bool look(struct track *track, struct subbuf_record *record)
+{
+	if (!track->batch)
+		return false;
+	track->cursor = track->batch->it;
+	if (subbuf_next(&track->cursor, record))
+		return true;
+	track->batch->it = track->cursor;
+	return false;
+}
+
+int recording_next(void *arg, struct tracemap_record *rec)
+{
+	struct track *track = arg;
+	struct subbuf_record record;
+	int ret;
+
+	while (!look(track, &record)) {
+		ret = pull(track);
+		if (ret <= 0)
+			return ret;
+		track->untold = add_missed(track->untold, track->batch->missed);
+		track->flags |= track->batch->flags;
+	}
+	*rec = (struct tracemap_record){
+		.ts = record.ts,
+		.data = record.data,
+		.size = record.size,
+		.cpu = tracemap_cpu_number(track->cpu),
+		.flags = track->flags,
+		.missed = track->untold,
+	};
+	track->untold = 0;
+	track->flags = 0;
+	return 1;
+}
+
+void recording_release(void *arg)
+{
+	struct track *track = arg;
+
+	track->batch->it = track->cursor;
+	track->batch->events++;
+}
+
+/* ---- Beginning and end ---- */
+
+/* Numbers of CPUs go up to this; those that are not there have no data. */
+static unsigned int count_cpus(const char *dir)
+{
+	unsigned int count = 0;
+	struct dirent *entry;
+	char *path;
+	DIR *cpus;
+
+	if (asprintf(&path, "%s/per_cpu", dir) < 0)
+		return 0;
+	cpus = opendir(path);
+	free(path);
+	while (cpus && (entry = readdir(cpus))) {
+		if (!strncmp(entry->d_name, "cpu", 3) && isdigit((unsigned char)entry->d_name[3]) &&
+		    strtoul(entry->d_name + 3, NULL, 10) >= count)
+			count = strtoul(entry->d_name + 3, NULL, 10) + 1;
+	}
+	if (cpus)
+		closedir(cpus);
+	return count;
+}
+
+static int open_stats(const char *dir, int number)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/per_cpu/cpu%d/stats", dir, number) < 0)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	free(path);
+	return fd < 0 ? -errno : fd;
+}
+
+static struct track *new_track(struct recording *r, struct tracemap_cpu *cpu)
+{
+	struct track *track = calloc(1, sizeof(*track));
+	struct tracemap_figures figures;
+
+	if (!track)
+		return NULL;
+	track->recording = r;
+	track->cpu = cpu;
+	track->piece.format = &r->format;
+	if (tracemap_cpu_way(cpu) == TRACEMAP_READ) {
+		track->copy = malloc(r->page_size);
+		if (!track->copy) {
+			free(track);
+			return NULL;
+		}
+	}
+	if (!tracemap_cpu_figures(cpu, &figures)) {
+		track->consumed = figures.consumed;
+		track->dropped = figures.dropped;
+		track->epoch = figures.epoch;
+	}
+	return track;
+}
+
+int recording_add_cpus(struct recording *r, const char *dir)
+{
+	for (unsigned int i = r->nr_tracks; i < tracemap_nr_cpus(r->t); i++) {
+		struct track **tracks = realloc(r->tracks, (i + 1) * sizeof(*tracks));
+
+		if (!tracks)
+			return -ENOMEM;
+		r->tracks = tracks;
+		tracks[i] = new_track(r, tracemap_get_cpu(r->t, i));
+		if (!tracks[i])
+			return -ENOMEM;
+		r->nr_tracks++;
+		tracks[i]->stats = open_stats(dir, tracemap_cpu_number(tracks[i]->cpu));
+		if (tracks[i]->stats < 0)
+			return tracks[i]->stats;
+	}
+	return 0;
+}
+
+static int take_format(struct recording *r)
+{
+	struct tracemap_raw raw;
+	int ret;
+
+	if (!tracemap_nr_cpus(r->t))
+		return -ENXIO;
+	ret = tracemap_cpu_raw(tracemap_get_cpu(r->t, 0), &raw);
+	if (ret)
+		return ret;
+	if (raw.format.data_offset > DAT_PAGE_HEADER_MAX)
+		return -EPROTO;
+	r->format = raw.format;
+	r->page_size = raw.format.subbuf_size;
+	r->zeros = calloc(1, r->page_size);
+	return r->zeros ? 0 : -ENOMEM;
+}
+
+static int fail_to_create(int error, const char *path)
+{
+	switch (error) {
+	case -EINVAL:
+		say("%s: not a regular file: -o takes the name of one", path);
+		return error;
+	case -EOPNOTSUPP:
+		say("%s: this file system fills holes with zeros: record to another one", path);
+		return error;
+	default:
+		return complain(ABOUT_OUTPUT, error, "%s", path);
+	}
+}
+
+int recording_open(struct recording *r, struct tracemap *t, const char *top,
+		   const char *dir, const char *path)
+{
+	int ret;
+
+	memset(r, 0, sizeof(*r));
+	r->t = t;
+	r->nr_cpus = count_cpus(dir);
+	ret = take_format(r);
+	if (!ret)
+		ret = recording_add_cpus(r, dir);
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "%s", dir);
+	ret = trace_head_new(&r->head, top, dir, r->nr_cpus, r->page_size);
+	if (ret)
+		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir);
+	ret = trace_dat_create(&r->dat, path, r->head, r->nr_cpus, r->page_size);
+	return ret ? fail_to_create(ret, path) : 0;
+}
+
+void recording_close(struct recording *r)
+{
+	trace_dat_close(r->dat);
+	trace_head_free(r->head);
+	for (unsigned int i = 0; i < r->nr_tracks; i++) {
+		if (r->tracks[i]->stats >= 0)
+			close(r->tracks[i]->stats);
+		free(r->tracks[i]->copy);
+		free(r->tracks[i]);
+	}
+	free(r->tracks);
+	free(r->zeros);
+	memset(r, 0, sizeof(*r));
+}
+
+uint64_t recording_unread(const struct recording *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < r->nr_tracks; i++) {
+		struct tracemap_figures figures;
+
+		if (!tracemap_cpu_figures(r->tracks[i]->cpu, &figures))
+			sum += figures.committed - figures.overwritten - figures.consumed;
+	}
+	return sum;
+}
+
+/*
+ * When a buffer is emptied its counts restart. What was counted until the last
+ * look stays counted.
+ */
+static void look_at_figures(struct track *track)
+{
+	struct tracemap_figures figures;
+
+	if (tracemap_cpu_figures(track->cpu, &figures))
+		return;
+	if (figures.epoch != track->epoch || figures.consumed < track->consumed) {
+		track->epoch = figures.epoch;
+		track->consumed = 0;
+		track->dropped = 0;
+	}
+	track->events += figures.consumed - track->consumed;
+	track->drops += figures.dropped - track->dropped;
+	track->consumed = figures.consumed;
+	track->dropped = figures.dropped;
+}
+
+void recording_sum_up(struct recording *r, struct recording_sums *sums)
+{
+	memset(sums, 0, sizeof(*sums));
+	sums->lost = r->missed + r->unwritten;
+	sums->events = -r->unwritten;
+	sums->at_least = r->missed_unknown;
+	sums->bytes = r->dat ? trace_dat_size(r->dat) : 0;
+	for (unsigned int i = 0; i < r->nr_tracks; i++) {
+		look_at_figures(r->tracks[i]);
+		sums->events += r->tracks[i]->events;
+		sums->lost += r->tracks[i]->drops;
+	}
+}

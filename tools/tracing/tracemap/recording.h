@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A recording: the buffers of an instance on their way into a trace.dat file.
+ *
+ * Sub-buffers go from where they are to the file, whole; no event is looked at,
+ * but where some were lost. A sub-buffer that the writer is still on is written
+ * as far as it was consumed, and again at the same place when it has more; where
+ * it comes in small copies, these are put together in a page.
+ */
+#ifndef _TRACEMAP_RECORDING_H
+#define _TRACEMAP_RECORDING_H
+
+#include <stdbool.h>
+
+#include "trace_dat.h"
+#include "tracemap.h"
+
+/* What a CPU's buffer has given so far. */
+struct track {
+	struct tracemap_cpu *cpu;
+	struct recording *recording;
+	struct tracemap_batch *batch;	/* written, and being gone through */
+	struct subbuf_iter cursor;	/* behind the record that is out */
+	struct dat_piece piece;		/* what is at the end of the file */
+	uint64_t at;			/* where that is */
+	int nr_pages;			/* in so many pages; 0: it is not there yet */
+	bool has_piece;
+	uint64_t stamp;			/* of the sub-buffer it is of */
+	unsigned char *copy;		/* a page of small parts, see gather() */
+	uint64_t copy_ts;		/* time stamp of its last record */
+	uint64_t untold;		/* missed since the last record gone through */
+	uint32_t flags;
+	int stats;			/* its per_cpu/cpuN/stats */
+	uint64_t events;		/* taken while we were there */
+	uint64_t drops;			/* and dropped */
+	uint64_t consumed;		/* as the kernel said last */
+	uint64_t dropped;
+	uint32_t epoch;
+};
+
+struct recording {
+	struct tracemap *t;
+	struct trace_head *head;
+	struct trace_dat *dat;
+	unsigned int nr_cpus;		/* in the file */
+	unsigned int page_size;
+	struct subbuf_format format;
+	void *zeros;
+	struct track **tracks;
+	unsigned int nr_tracks;
+	uint64_t missed;		/* events lost, as the file tells */
+	bool missed_unknown;		/* and more, but not how many */
+	uint64_t unwritten;		/* events of the sub-buffer where writing failed */
+	int write_error;		/* the file takes no more, for good */
+};
+
+/**
+ * recording_open - record the buffers that are open into a file
+ * @r: to fill
+ * @t: the buffers
+ * @top: folder of the top level of tracefs
+ * @dir: that of the instance. What is to be traced is enabled already
+ * @path: of the file
+ *
+ * Return: 0 or a negative errno, said.
+ */
+int recording_open(struct recording *r, struct tracemap *t, const char *top,
+		   const char *dir, const char *path);
+void recording_close(struct recording *r);
+
+/* There may be CPUs that were not there before. */
+int recording_add_cpus(struct recording *r, const char *dir);
+
+/*
+ * Bytes of events that a CPU's buffer holds, as the kernel says in a file. Who
+ * reads by read(2) gets a page of its own for what is there of a sub-buffer, be it
+ * ever so little, and better asks first.
+ */
+uint64_t recording_fill(const struct track *track);
+
+/**
+ * enum recording_share - how much to take of a CPU's buffer
+ * @RECORDING_TURN: what there is, but no more than what is one CPU's turn
+ * @RECORDING_WHOLE: the same, without the sub-buffer that is written to
+ * @RECORDING_PRESENT: what is there now, not what comes meanwhile
+ */
+enum recording_share {
+	RECORDING_TURN,
+	RECORDING_WHOLE,
+	RECORDING_PRESENT,
+};
+
+/**
+ * recording_pull - write what a CPU has
+ * @track: of that CPU
+ * @share: how much of it
+ *
+ * Return: how many sub-buffers there were, or a negative errno. If it is that of
+ * the file, write_error has it, too.
+ */
+int recording_pull(struct track *track, enum recording_share share);
+
+/* For a struct tracemap_source: the records, each after it was written. @arg is a track. */
+int recording_next(void *arg, struct tracemap_record *rec);
+void recording_release(void *arg);
+
+struct recording_sums {
+	uint64_t events;	/* in the file */
+	uint64_t lost;		/* overwritten, dropped, or the file was full */
+	bool at_least;		/* more were lost: the kernel does not tell how many */
+	uint64_t bytes;		/* in the file */
+};
+
+/* Events that nobody has taken yet. */
+uint64_t recording_unread(const struct recording *r);
+void recording_sum_up(struct recording *r, struct recording_sums *sums);
+
+#endif /* _TRACEMAP_RECORDING_H */

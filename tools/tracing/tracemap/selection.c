@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What to trace: options, and setting an instance up by them.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+#include "events.h"
+#include "selection.h"
+
+/* ---- Options ---- */
+
+bool parse_size(const char *text, unsigned long long *size)
+{
+	static const char units[] = "kMG";
+	unsigned long long value;
+	const char *unit;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno)
+		return false;
+	unit = *end ? strchr(units, *end == 'K' ? 'k' : *end == 'm' ? 'M' : *end == 'g' ? 'G' : *end) : NULL;
+	if (unit) {
+		int shift = 10 * (unit - units + 1);
+
+		if (value > ~0ULL >> shift)
+			return false;
+		value <<= shift;
+		end++;
+	}
+	*size = value;
+	return !*end;
+}
+
+static int no_memory(void)
+{
+	say("not enough memory");
+	return -ENOMEM;
+}
+
+static int add_event(struct selection *sel, const char *name)
+{
+	struct selection_event *events;
+
+	events = realloc(sel->events, (sel->nr_events + 1) * sizeof(*events));
+	if (!events)
+		return no_memory();
+	sel->events = events;
+	sel->events[sel->nr_events++] = (struct selection_event){ name, NULL };
+	return 1;
+}
+
+static int add_filter(struct selection *sel, const char *filter)
+{
+	if (!sel->nr_events || sel->events[sel->nr_events - 1].filter) {
+		say("-f '%s' belongs behind an -e: it is the filter of that event", filter);
+		return -EINVAL;
+	}
+	sel->events[sel->nr_events - 1].filter = filter;
+	return 1;
+}
+
+static int add_function(struct selection *sel, const char *function)
+{
+	const char **functions;
+
+	functions = realloc(sel->functions, (sel->nr_functions + 1) * sizeof(*functions));
+	if (!functions)
+		return no_memory();
+	sel->functions = functions;
+	sel->functions[sel->nr_functions++] = function;
+	return 1;
+}
+
+static int add_cpu(struct selection *sel, unsigned long number)
+{
+	int *cpus;
+
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		if (sel->cpus[i] == (int)number)
+			return 1;
+	}
+	cpus = realloc(sel->cpus, (sel->nr_cpus + 1) * sizeof(*cpus));
+	if (!cpus)
+		return no_memory();
+	sel->cpus = cpus;
+	sel->cpus[sel->nr_cpus++] = number;
+	return 1;
+}
+
+#define CPU_LIMIT	65536
+
+/* "0,2-3" */
+static int add_cpus(struct selection *sel, const char *list)
+{
+	const char *at = list;
+	int ret = 1;
+
+	do {
+		unsigned long from, to;
+		char *end;
+
+		if (!isdigit((unsigned char)*at))
+			goto wrong;
+		from = to = strtoul(at, &end, 10);
+		if (*end == '-') {
+			at = end + 1;
+			if (!isdigit((unsigned char)*at))
+				goto wrong;
+			to = strtoul(at, &end, 10);
+		}
+		if (from > to || to >= CPU_LIMIT)
+			goto wrong;
+		while (from <= to && ret > 0)
+			ret = add_cpu(sel, from++);
+		at = end + 1;
+		if (!*end)
+			return ret;
+		if (*end != ',')
+			goto wrong;
+	} while (ret > 0);
+	return ret;
+wrong:
+	say("-C %s is no list of CPUs such as 0,2-3", list);
+	return -EINVAL;
+}
+
+static int set_buffer_size(struct selection *sel, const char *text)
+{
+	if (parse_size(text, &sel->buffer_size) && sel->buffer_size)
+		return 1;
+	say("-b %s is no size such as 64k or 8M", text);
+	return -EINVAL;
+}
+
+int selection_option(struct selection *sel, int option, const char *arg)
+{
+	switch (option) {
+	case 'e':
+		return add_event(sel, arg);
+	case 'f':
+		return add_filter(sel, arg);
+	case 'p':
+		sel->tracer = arg;
+		return 1;
+	case 'l':
+		return add_function(sel, arg);
+	case 'C':
+		return add_cpus(sel, arg);
+	case 'i':
+		sel->instance = arg;
+		return 1;
+	case 'b':
+		return set_buffer_size(sel, arg);
+	case 'F':
+		sel->child_only = true;
+		return 1;
+	case SELECTION_CLOCK:
+		sel->clock = arg;
+		return 1;
+	}
+	return 0;
+}
+
+bool selection_is_empty(const struct selection *sel)
+{
+	return !sel->nr_events && !sel->tracer;
+}
+
+void selection_free(struct selection *sel)
+{
+	free(sel->events);
+	free(sel->functions);
+	free(sel->cpus);
+}
+
+/* ---- Setting up ---- */
+
+static int set_buffer(const struct selection *sel, struct session *session)
+{
+	char text[32];
+
+	if (!sel->buffer_size)
+		return 0;
+	snprintf(text, sizeof(text), "%llu", (sel->buffer_size + 1023) / 1024);
+	return session_set(session, "buffer_size_kb", text);
+}
+
+static int set_clock(const struct selection *sel, struct session *session)
+{
+	int ret;
+
+	if (!sel->clock)
+		return 0;
+	ret = session_try(session, "trace_clock", sel->clock);
+	if (ret == -EINVAL) {
+		char *clocks = session_get(session, "trace_clock");
+
+		say("there is no clock \"%s\"; there are: %s", sel->clock, clocks ? clocks : "?");
+		free(clocks);
+	} else if (ret) {
+		complain(ABOUT_SETTING, ret, "trace_clock");
+	}
+	return ret;
+}
+
+/* Hexadecimal, the highest first, a comma every eight digits. */
+static char *cpu_mask(const struct selection *sel)
+{
+	unsigned int highest = 0, words;
+	char *text, *at;
+
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		if ((unsigned int)sel->cpus[i] > highest)
+			highest = sel->cpus[i];
+	}
+	words = highest / 32 + 1;
+	text = at = malloc(9 * words + 1);
+	while (text && words--) {
+		unsigned int word = 0;
+
+		for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+			if ((unsigned int)sel->cpus[i] / 32 == words)
+				word |= 1U << sel->cpus[i] % 32;
+		}
+		at += sprintf(at, "%08x%s", word, words ? "," : "");
+	}
+	return text;
+}
+
+/* The others need not trace what nobody reads. */
+static int set_cpus(const struct selection *sel, struct session *session)
+{
+	char *mask, file[64];
+	int ret;
+
+	if (!sel->nr_cpus)
+		return 0;
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		snprintf(file, sizeof(file), "per_cpu/cpu%d", sel->cpus[i]);
+		if (session_has(session, file))
+			continue;
+		say("there is no CPU %d here", sel->cpus[i]);
+		return -ENOENT;
+	}
+	mask = cpu_mask(sel);
+	ret = mask ? session_set(session, "tracing_cpumask", mask) : no_memory();
+	free(mask);
+	return ret;
+}
+
+static int add_functions(struct session *session, const char *glob, bool first)
+{
+	char *line;
+	int ret;
+
+	/* Without an end of line it would be looked at when nobody asks any more. */
+	if (asprintf(&line, "%s\n", glob) < 0)
+		return -ENOMEM;
+	ret = first ? session_try(session, "set_ftrace_filter", line) :
+		      session_add(session, "set_ftrace_filter", line);
+	free(line);
+	return ret;
+}
+
+static int set_functions(const struct selection *sel, struct session *session)
+{
+	for (unsigned int i = 0; i < sel->nr_functions; i++) {
+		int ret = add_functions(session, sel->functions[i], !i);
+
+		if (ret == -EINVAL) {
+			say("no function that can be traced is \"%s\": see available_filter_functions",
+			    sel->functions[i]);
+			return ret;
+		}
+		if (ret)
+			return complain(ABOUT_SETTING, ret, "set_ftrace_filter");
+	}
+	return 0;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = text; at && (at = strstr(at, word)); at++) {
+		if ((at == text || isspace((unsigned char)at[-1])) &&
+		    (!at[length] || isspace((unsigned char)at[length])))
+			return true;
+	}
+	return false;
+}
+
+static int tracer_failed(struct session *session, const char *tracer, int error)
+{
+	char *known = session_get(session, "../../available_tracers");
+	char *here = session_get(session, "available_tracers");
+	bool top = !strcmp(session_name(session), SESSION_TOP);
+
+	if (!top && has_word(known, tracer) && (error == -EINVAL || error == -ENODEV || error == -EBUSY))
+		say("the tracer %s works at the top level only, not in an instance: use -i /", tracer);
+	else if (error == -EINVAL)
+		say("there is no tracer \"%s\"; there are: %s", tracer,
+		    here ? here : known ? known : "?");
+	else if (error == -EBUSY)
+		complain(ABOUT_SETTING, error, "the tracer %s: trace_pipe_raw is open or the buffers are mapped",
+			 tracer);
+	else
+		complain(ABOUT_SETTING, error, "the tracer %s", tracer);
+	free(known);
+	free(here);
+	return error;
+}
+
+static int set_tracer(const struct selection *sel, struct session *session)
+{
+	int ret;
+
+	if (!sel->tracer)
+		return 0;
+	ret = session_try(session, "current_tracer", sel->tracer);
+	return ret ? tracer_failed(session, sel->tracer, ret) : 0;
+}
+
+static int set_events(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sel->nr_events && !ret; i++)
+		ret = events_enable(session, sel->events[i].name, sel->events[i].filter);
+	return ret;
+}
+
+/* Nothing is changed in an instance of somebody's that is only to be read. */
+static bool changes_nothing(const struct selection *sel, const struct session *session)
+{
+	return !session_is_own(session) && selection_is_empty(sel);
+}
+
+int selection_apply(const struct selection *sel, struct session *session)
+{
+	static int (* const steps[])(const struct selection *, struct session *) = {
+		set_buffer, set_clock, set_cpus, set_functions, set_events, set_tracer,
+	};
+	int ret;
+
+	if (sel->nr_functions && !sel->tracer) {
+		say("-l goes with a tracer of functions: -p function");
+		return -EINVAL;
+	}
+	if (!changes_nothing(sel, session)) {
+		ret = session_trace(session, false);
+		if (ret)
+			return ret;
+		ret = session_hide_self(session);
+		if (ret)
+			return complain(ABOUT_SETTING, ret, "set_event_notrace_pid");
+	}
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		ret = steps[i](sel, session);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int selection_limit_to(const struct selection *sel, struct session *session, int pid)
+{
+	static const char * const files[][2] = {
+		{ "options/event-fork", "1" },
+		{ "set_event_pid", NULL },
+		{ "options/function-fork", "1" },
+		{ "set_ftrace_pid", NULL },
+	};
+	char text[16];
+
+	if (!sel->child_only)
+		return 0;
+	snprintf(text, sizeof(text), "%d", pid);
+	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int ret = session_try(session, files[i][0], files[i][1] ? files[i][1] : text);
+
+		/* Without a function tracer there are not the last two. */
+		if (ret && !(ret == -ENOENT && strstr(files[i][0], i == 2 ? "function" : "ftrace")))
+			return complain(ABOUT_SETTING, ret, "%s", files[i][0]);
+	}
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What to trace: the options that stream and record share.
+ *
+ *	-e, --event SYSTEM:EVENT|SYSTEM|GLOB	-f, --filter EXPR
+ *	-p, --tracer NAME			-l, --function GLOB
+ *	-C, --cpus LIST				-i, --instance NAME
+ *	-b, --buffer SIZE			--clock NAME
+ *
+ * SELECTION_OPTIONS goes into a struct option array, SELECTION_SHORT into the
+ * short options, and what getopt_long() returns to selection_option() first.
+ */
+#ifndef _TRACEMAP_SELECTION_H
+#define _TRACEMAP_SELECTION_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "session.h"
+
+#define SELECTION_SHORT		"e:f:p:l:C:i:b:F"
+#define SELECTION_OPTIONS						\
+	{ "event", required_argument, NULL, 'e' },			\
+	{ "filter", required_argument, NULL, 'f' },			\
+	{ "tracer", required_argument, NULL, 'p' },			\
+	{ "function", required_argument, NULL, 'l' },			\
+	{ "cpus", required_argument, NULL, 'C' },			\
+	{ "instance", required_argument, NULL, 'i' },			\
+	{ "buffer", required_argument, NULL, 'b' },			\
+	{ "child-only", no_argument, NULL, 'F' },			\
+	{ "clock", required_argument, NULL, SELECTION_CLOCK }
+
+#define SELECTION_HELP							\
+	"What to trace:\n"						\
+	"  -e, --event EVENT     SYSTEM:EVENT, SYSTEM, or a glob of either; repeat for more\n" \
+	"  -f, --filter EXPR     only such events of the -e before, e.g. 'prev_prio < 100'\n" \
+	"  -p, --tracer NAME     a tracer, e.g. function\n"		\
+	"  -l, --function GLOB   only these functions, with -p function; repeat for more\n" \
+	"  -C, --cpus LIST       these CPUs, e.g. 0,2-3 (default: all)\n" \
+	"  -F, --child-only      only the command behind -- and its children\n" \
+	"  -i, --instance NAME   in this instance, / for the top level, and put back\n" \
+	"                        what is changed (default: one of its own)\n" \
+	"  -b, --buffer SIZE     bytes of buffer for each CPU, k, M, G understood\n" \
+	"      --clock NAME      the clock of the time stamps, see trace_clock\n"
+
+enum {
+	SELECTION_CLOCK = 0x100,	/* values of long options of one's own: from 0x200 */
+};
+
+struct selection_event {
+	const char *name;
+	const char *filter;	/* NULL: none */
+};
+
+struct selection {
+	const char *instance;
+	const char *tracer;
+	const char *clock;
+	struct selection_event *events;
+	unsigned int nr_events;
+	const char **functions;
+	unsigned int nr_functions;
+	int *cpus;		/* for struct tracemap_options */
+	unsigned int nr_cpus;	/* 0: all */
+	unsigned long long buffer_size;
+	bool child_only;
+};
+
+/* Returns 1 if the option is one of these, 0 if not, -EINVAL if it is wrong (said). */
+int selection_option(struct selection *sel, int option, const char *arg);
+
+/* Whether the selection asks for events or a tracer. */
+bool selection_is_empty(const struct selection *sel);
+
+/* Set the instance up: buffers, clock, filters, tracer, events; tracing is off before and after. */
+int selection_apply(const struct selection *sel, struct session *session);
+
+/* With --child-only: trace process @pid and what it forks only. */
+int selection_limit_to(const struct selection *sel, struct session *session, int pid);
+
+void selection_free(struct selection *sel);
+
+/* "12", "4k", "10M", "1G"; false if it is none. */
+bool parse_size(const char *text, unsigned long long *size);
+
+#endif /* _TRACEMAP_SELECTION_H */

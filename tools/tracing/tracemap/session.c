@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An instance to trace in, left as it was found.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tracemap-event.h>
+
+#include "advice.h"
+#include "session.h"
+#include "undo.h"
+
+#define OWN_PREFIX	"tracemap-"
+
+struct session {
+	struct undo_list undo;
+	bool own;
+	char *dir;
+	char *name;
+};
+
+const char *session_dir(const struct session *session)
+{
+	return session->dir;
+}
+
+const char *session_name(const struct session *session)
+{
+	return session->name;
+}
+
+bool session_is_own(const struct session *session)
+{
+	return session->own;
+}
+
+/* ---- Files ---- */
+
+static char *path_of(const struct session *s, const char *file)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", s->dir, file) < 0 ? NULL : path;
+}
+
+static char *read_file(const char *path)
+{
+	size_t size = 0, room = 0;
+	char *text = NULL, *more;
+	ssize_t n = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return NULL;
+	do {
+		size += n;
+		if (room - size < 2) {
+			room = 2 * room + 4096;
+			more = realloc(text, room);
+			if (!more)
+				break;
+			text = more;
+		}
+		n = read(fd, text + size, room - size - 1);
+	} while (n > 0 || (n < 0 && errno == EINTR && !(n = 0)));
+	close(fd);
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	while (size && text[size - 1] == '\n')
+		size--;
+	text[size] = '\0';
+	return text;
+}
+
+char *session_get(const struct session *session, const char *file)
+{
+	char *path = path_of(session, file);
+	char *text = path ? read_file(path) : NULL;
+
+	free(path);
+	return text;
+}
+
+bool session_has(const struct session *session, const char *file)
+{
+	char *path = path_of(session, file);
+	bool has = path && access(path, F_OK) == 0;
+
+	free(path);
+	return has;
+}
+
+/* ---- What was there, as it has to be written ---- */
+
+/* "[local] global": the one in brackets. */
+static void pick_bracketed(char *text)
+{
+	char *start = strchr(text, '['), *end = start ? strchr(start, ']') : NULL;
+
+	if (!end)
+		return;
+	memmove(text, start + 1, end - start - 1);
+	text[end - start - 1] = '\0';
+}
+
+/* "7 (expanded: 1408)": what it becomes by being used. */
+static void pick_expanded(char *text)
+{
+	char *start = strstr(text, "expanded: ");
+
+	if (!start)
+		return;
+	start += strlen("expanded: ");
+	memmove(text, start, strspn(start, "0123456789") + 1);
+	text[strspn(text, "0123456789")] = '\0';
+}
+
+/*
+ * Of a list of functions: no heading, no module or count behind the name.
+ */
+static void pick_names(char *text)
+{
+	char *to = text, *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n"))) {
+		size_t length = strcspn(line, " \t");
+
+		if (line[0] == '#' || !length)
+			continue;
+		memmove(to, line, length);
+		to += length;
+		*to++ = '\n';
+	}
+	*to = '\0';
+}
+
+/* "no pid", and who is traced by being a function's only caller. */
+static void pick_pids(char *text)
+{
+	if (!isdigit((unsigned char)text[0]))
+		text[0] = '\0';
+}
+
+static void pick_filter(char *text)
+{
+	if (!strcmp(text, "none"))
+		strcpy(text, "0");
+}
+
+/* "1*": switched on, and a trigger waits. */
+static void pick_digit(char *text)
+{
+	if (text[0])
+		text[1] = '\0';
+}
+
+static const struct {
+	const char *end;	/* of the file's name */
+	void (*pick)(char *text);
+} pickers[] = {
+	{ "trace_clock", pick_bracketed },
+	{ "buffer_size_kb", pick_expanded },
+	{ "set_ftrace_filter", pick_names },
+	{ "set_ftrace_notrace", pick_names },
+	{ "_pid", pick_pids },
+	{ "/filter", pick_filter },
+	{ "/enable", pick_digit },
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
+static char *as_it_was(const struct session *s, const char *file)
+{
+	char *text = session_get(s, file);
+
+	for (unsigned int i = 0; text && i < sizeof(pickers) / sizeof(pickers[0]); i++) {
+		if (ends_with(file, pickers[i].end))
+			pickers[i].pick(text);
+	}
+	return text;
+}
+
+/* ---- Changing settings ---- */
+
+static int keep_setting(struct session *s, const char *file, const char *path)
+{
+	char *before;
+	int ret;
+
+	/* It goes, with all that is in it. */
+	if (s->own)
+		return 0;
+	before = as_it_was(s, file);
+	if (!before)
+		return -errno;
+	ret = undo_add(&s->undo, path, before);
+	free(before);
+	return ret;
+}
+
+static int change(struct session *s, const char *file, const char *value, bool truncate)
+{
+	char *path = path_of(s, file);
+	int ret = path ? keep_setting(s, file, path) : -ENOMEM;
+
+	if (!ret)
+		ret = write_file(path, value, truncate);
+	free(path);
+	return ret;
+}
+
+int session_try(struct session *session, const char *file, const char *value)
+{
+	return change(session, file, value, true);
+}
+
+int session_add(struct session *session, const char *file, const char *value)
+{
+	return change(session, file, value, false);
+}
+
+int session_set(struct session *session, const char *file, const char *value)
+{
+	int ret = session_try(session, file, value);
+
+	if (ret)
+		complain(ABOUT_SETTING, ret, "\"%s\" into %s/%s", value, session->dir, file);
+	return ret;
+}
+
+int session_trace(struct session *session, bool on)
+{
+	return session_set(session, "tracing_on", on ? "1" : "0");
+}
+
+int session_hide_self(struct session *session)
+{
+	static const char * const files[] = { "set_event_notrace_pid", "set_ftrace_notrace_pid" };
+	char pid[16];
+	int ret = 0;
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = session_add(session, files[i], pid);
+		/* No function tracer, or a kernel before 5.7: then it is seen. */
+		if (ret == -ENOENT || ret == -ENODEV)
+			ret = 0;
+	}
+	return ret;
+}
+
+/* ---- Opening ---- */
+
+/* Somebody's who cannot clean up any more? */
+static void tell_leftover(const char *instances, const char *name)
+{
+	char *end;
+	long pid = strtol(name + strlen(OWN_PREFIX), &end, 10);
+
+	if (pid <= 0 || (*end && *end != '.') || kill(pid, 0) == 0 || errno != ESRCH)
+		return;
+	say("a session that was killed left an instance behind: rmdir %s/%s", instances, name);
+}
+
+static void tell_leftovers(const char *instances)
+{
+	DIR *dir = opendir(instances);
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		if (!strncmp(entry->d_name, OWN_PREFIX, strlen(OWN_PREFIX)))
+			tell_leftover(instances, entry->d_name);
+	}
+	closedir(dir);
+}
+
+/* Somebody in another PID namespace may have our number. */
+static int make_instance(struct session *s, const char *instances)
+{
+	int ret = -EEXIST;
+
+	for (int i = 0; i < 100 && ret == -EEXIST; i++) {
+		free(s->name);
+		free(s->dir);
+		s->name = s->dir = NULL;
+		if (asprintf(&s->name, i ? OWN_PREFIX "%d.%d" : OWN_PREFIX "%d", getpid(), i) < 0 ||
+		    asprintf(&s->dir, "%s/%s", instances, s->name) < 0)
+			return -ENOMEM;
+		ret = mkdir(s->dir, 0750) < 0 ? -errno : 0;
+	}
+	if (ret)
+		return complain(ABOUT_INSTANCE, ret, "%s", s->dir);
+	s->own = true;
+	return undo_add(&s->undo, s->dir, NULL);
+}
+
+static int open_own(struct session *s)
+{
+	char *top, *instances;
+	int ret = tracemap_find_dir(&top, NULL);
+
+	if (ret)
+		return complain(ABOUT_TRACEFS, ret, "tracing");
+	if (access(top, R_OK | W_OK | X_OK) < 0) {
+		ret = complain(ABOUT_TRACEFS, errno, "%s", top);
+	} else if (asprintf(&instances, "%s/instances", top) < 0) {
+		ret = -ENOMEM;
+	} else {
+		tell_leftovers(instances);
+		ret = make_instance(s, instances);
+		free(instances);
+	}
+	free(top);
+	return ret;
+}
+
+static int open_existing(struct session *s, const char *instance)
+{
+	bool top = !strcmp(instance, SESSION_TOP);
+	int ret = tracemap_find_dir(&s->dir, top ? NULL : instance);
+
+	if (ret == -ENXIO)
+		return complain(ABOUT_INSTANCE, ENOENT, "%s", instance);
+	if (ret)
+		return complain(ABOUT_TRACEFS, ret, "tracing");
+	if (access(s->dir, R_OK | W_OK | X_OK) < 0)
+		return complain(ABOUT_TRACEFS, errno, "%s", s->dir);
+	s->name = strdup(instance);
+	return s->name ? 0 : -ENOMEM;
+}
+
+int session_open(struct session **session, const char *instance)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return complain(ABOUT_INSTANCE, ENOMEM, "session");
+	s->undo.fd = -1;
+	ret = undo_begin(&s->undo);
+	if (ret)
+		complain(ABOUT_INSTANCE, ret, "fork");
+	else
+		ret = instance ? open_existing(s, instance) : open_own(s);
+	if (ret) {
+		session_close(s);
+		return ret;
+	}
+	*session = s;
+	return 0;
+}
+
+int session_close(struct session *session)
+{
+	int ret;
+
+	if (!session)
+		return 0;
+	ret = undo_all(&session->undo);
+	free(session->dir);
+	free(session->name);
+	free(session);
+	return ret;
+}

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap stat: how full the buffers are, what comes in, and what is lost.
+ *
+ * Reading the figures of a buffer that can be observed takes no system call.
+ * What is left is one to wait and one to write, for each table; and every few
+ * seconds a look for new CPUs and at who else has the buffers mapped.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "session.h"
+#include "stat.h"
+#include "stop.h"
+#include "tracemap-event.h"
+#include "verbs.h"
+
+#define CHORES_NS		(5 * 1000000000ULL)
+#define HEADER_EVERY		20	/* tables of rows */
+#define INTERVAL_MIN		0.01
+#define INTERVAL_MAX		86400
+
+enum form {
+	FORM_SCREEN,
+	FORM_ROWS,
+	FORM_JSON,
+};
+
+struct options {
+	const char **instances;
+	unsigned int nr_instances;
+	bool all;
+	bool from_files;
+	bool no_mappers;
+	bool rows;
+	bool json;
+	unsigned long count;	/* 0: until told to stop */
+	double interval;
+};
+
+struct stat_run {
+	struct options opt;
+	struct watch w;
+	enum form form;
+	struct screen screen;
+	int scrolled;
+	int signals;		/* signalfd of those that concern the screen, or -1 */
+	bool keys;
+	bool quit;
+	unsigned long shown;
+	uint64_t next_chores;
+};
+
+/* What is watched. */
+
+static int watch_dir(struct stat_run *run, const char *dir, const char *name)
+{
+	struct watch *w = &run->w;
+	struct panel *more = realloc(w->panels, (w->nr + 1) * sizeof(*more));
+	int ret;
+
+	if (!more)
+		return complain(ABOUT_INSTANCE, ENOMEM, "instance %s", name);
+	w->panels = more;
+	ret = panel_open(&w->panels[w->nr], dir, name, !run->opt.from_files);
+	if (!ret)
+		w->nr++;
+	return ret;
+}
+
+static int watch_instance(struct stat_run *run, const char *name)
+{
+	bool top = !strcmp(name, SESSION_TOP);
+	char *dir;
+	int ret = tracemap_find_dir(&dir, top ? NULL : name);
+
+	if (ret == -ENXIO)
+		ret = -ENOENT;	/* there is a tracefs, but no such folder */
+	if (ret)
+		return complain(top ? ABOUT_TRACEFS : ABOUT_INSTANCE, ret, "instance %s", name);
+	ret = watch_dir(run, dir, name);
+	free(dir);
+	return ret;
+}
+
+static int watch_found(const char *name, void *run)
+{
+	return watch_instance(run, name);
+}
+
+static int open_watch(struct stat_run *run)
+{
+	int ret = 0;
+
+	run->w.looks_for_mappers = !run->opt.no_mappers;
+	if (run->opt.all || !run->opt.nr_instances)
+		ret = watch_instance(run, SESSION_TOP);
+	if (!ret && run->opt.all)
+		return tracemap_find_instances(watch_found, run);
+	for (unsigned int i = 0; !ret && i < run->opt.nr_instances; i++)
+		ret = watch_instance(run, run->opt.instances[i]);
+	return ret;
+}
+
+static void close_watch(struct watch *w)
+{
+	for (unsigned int i = 0; i < w->nr; i++)
+		panel_close(&w->panels[i]);
+	mappers_free(&w->mappers);
+	free(w->panels);
+	free(w->first_file);
+}
+
+/* Every few seconds: new CPUs, and who else maps. */
+
+static char *buffer_file(const struct panel *p, const struct gauge *g)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/per_cpu/cpu%d/trace_pipe_raw", p->dir, g->cpu) < 0)
+		return NULL;
+	return path;
+}
+
+static int number_files(struct watch *w)
+{
+	unsigned int *first = realloc(w->first_file, w->nr * sizeof(*first)), nr = 0;
+
+	if (!first)
+		return -ENOMEM;
+	w->first_file = first;
+	for (unsigned int i = 0; i < w->nr; i++) {
+		first[i] = nr;
+		nr += w->panels[i].nr;
+	}
+	return nr;
+}
+
+static int look_for_mappers(struct watch *w)
+{
+	int nr = number_files(w), ret = nr;
+	char **files;
+
+	if (nr <= 0 || !w->looks_for_mappers)
+		return nr;
+	files = calloc(nr, sizeof(*files));
+	for (unsigned int i = 0, n = 0; files && i < w->nr; i++) {
+		for (unsigned int j = 0; j < w->panels[i].nr; j++) {
+			files[n] = buffer_file(&w->panels[i], &w->panels[i].gauges[j]);
+			ret = files[n++] ? ret : -ENOMEM;
+		}
+	}
+	if (ret >= 0)
+		ret = files ? mappers_find(&w->mappers, files, nr) : -ENOMEM;
+	for (int i = 0; files && i < nr; i++)
+		free(files[i]);
+	free(files);
+	return ret;
+}
+
+static int do_chores(struct stat_run *run)
+{
+	int ret;
+
+	if (now_ns() < run->next_chores)
+		return 0;
+	for (unsigned int i = 0; run->next_chores && i < run->w.nr; i++) {
+		ret = panel_rescan(&run->w.panels[i]);
+		if (ret == -ENOMEM)
+			return complain(ABOUT_BUFFER, ret, "CPUs that came online");
+	}
+	run->next_chores = now_ns() + CHORES_NS;
+	ret = look_for_mappers(&run->w);
+	if (ret < 0)
+		return complain(ABOUT_BUFFER, ret, "who has mapped the buffers");
+	return 0;
+}
+
+/* Showing it. */
+
+static bool rates_are_known(const struct watch *w)
+{
+	for (unsigned int i = 0; i < w->nr; i++) {
+		if (w->panels[i].seconds > 0)
+			return true;
+	}
+	return false;
+}
+
+static int show(struct stat_run *run)
+{
+	if (run->form == FORM_SCREEN)
+		return stat_draw(&run->screen, &run->w, &run->scrolled);
+	if (!rates_are_known(&run->w))
+		return 0;
+	if (run->form == FORM_JSON) {
+		stat_print_json(stdout, &run->w);
+	} else {
+		if (run->shown % HEADER_EVERY == 0)
+			stat_print_header(stdout);
+		stat_print_rows(stdout, &run->w);
+	}
+	if (fflush(stdout))
+		return errno == EPIPE ? -EPIPE : complain(ABOUT_OUTPUT, errno, "output");
+	return 0;
+}
+
+/* Of several instances one may go: only what is mapped has to stay. */
+static int drop_panel(struct watch *w, unsigned int nr)
+{
+	panel_close(&w->panels[nr]);
+	w->nr--;
+	memmove(&w->panels[nr], &w->panels[nr + 1], (w->nr - nr) * sizeof(*w->panels));
+	return look_for_mappers(w);
+}
+
+static int read_panels(struct watch *w)
+{
+	unsigned int i = 0;
+
+	while (i < w->nr) {
+		int ret = panel_read(&w->panels[i]);
+
+		if (ret && w->nr == 1)
+			return complain(ABOUT_INSTANCE, ret, "instance %s", w->panels[i].name);
+		if (!ret)
+			i++;
+		else if (drop_panel(w, i) < 0)
+			return complain(ABOUT_INSTANCE, ENOMEM, "an instance went");
+	}
+	return 0;
+}
+
+static int read_and_show(struct stat_run *run)
+{
+	int ret = do_chores(run);
+
+	if (!ret)
+		ret = read_panels(&run->w);
+	if (!ret)
+		ret = show(run);
+	run->shown += rates_are_known(&run->w);
+	return ret;
+}
+
+/* The screen says it itself; the others on standard error. */
+static void say_notes(const struct watch *w)
+{
+	const char *note;
+
+	for (unsigned int i = 0; i < w->nr; i++) {
+		for (unsigned int j = 0; (note = stat_note(w, &w->panels[i], j)); j++)
+			say("%s: %s", w->panels[i].name, note);
+	}
+}
+
+/* Waiting, keys and signals. */
+
+static void take_screen_signals(struct stat_run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP)
+			screen_stop(&run->screen);
+		else
+			screen_renew(&run->screen);
+	}
+}
+
+static void take_key(struct stat_run *run)
+{
+	int page = run->screen.rows - 3, key = screen_key();
+
+	switch (key) {
+	case -ENODATA:
+		run->keys = false;
+		break;
+	case 'q':
+	case 'Q':
+		run->quit = true;
+		break;
+	case 'L' & 0x1f:	/* Ctrl-L */
+		screen_renew(&run->screen);
+		break;
+	case 'k':
+	case KEY_UP:
+		run->scrolled--;
+		break;
+	case 'j':
+	case KEY_DOWN:
+		run->scrolled++;
+		break;
+	case KEY_PAGE_UP:
+		run->scrolled -= page;
+		break;
+	case ' ':
+	case KEY_PAGE_DOWN:
+		run->scrolled += page;
+		break;
+	case KEY_HOME:
+		run->scrolled = 0;
+		break;
+	case KEY_END:
+		run->scrolled = INT_MAX / 2;
+		break;
+	}
+}
+
+/* Until @until; the table is drawn again when something was pressed or resized. */
+static int wait_until(struct stat_run *run, uint64_t until)
+{
+	while (!run->quit && !stop_signals()) {
+		struct pollfd fds[] = {
+			{ .fd = stop_fd, .events = POLLIN },
+			{ .fd = run->signals, .events = POLLIN },
+			{ .fd = run->keys ? STDIN_FILENO : -1, .events = POLLIN },
+		};
+		uint64_t now = now_ns(), left = until > now ? until - now : 0;
+		struct timespec ts = { left / 1000000000, left % 1000000000 };
+		int n = ppoll(fds, 3, &ts, NULL), ret;
+
+		if (!n)
+			return 0;
+		if (n < 0)
+			continue;
+		stop_clear_fd();
+		if (fds[1].revents)
+			take_screen_signals(run);
+		if (fds[2].revents)
+			take_key(run);
+		ret = run->form == FORM_SCREEN ? show(run) : 0;
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int watch_on(struct stat_run *run)
+{
+	uint64_t interval = run->opt.interval * 1e9, next = now_ns();
+	int ret = read_and_show(run);
+
+	while (!ret && !run->quit && !stop_signals() &&
+	       (!run->opt.count || run->shown < run->opt.count)) {
+		/* Those who were stopped, or too slow, do not hurry afterwards. */
+		next = next + interval > now_ns() ? next + interval : now_ns() + interval;
+		ret = wait_until(run, next);
+		if (!ret && !run->quit && !stop_signals())
+			ret = read_and_show(run);
+	}
+	return ret;
+}
+
+/* Set-up and end. */
+
+static int open_screen_signals(struct stat_run *run)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGTSTP);
+	sigaddset(&set, SIGCONT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	run->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return run->signals < 0 ? -errno : 0;
+}
+
+static bool has_screen(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(term && !strcmp(term, "dumb"));
+}
+
+static int open_form(struct stat_run *run)
+{
+	int ret;
+
+	run->signals = -1;
+	run->form = run->opt.json ? FORM_JSON : FORM_ROWS;
+	if (!run->opt.json && !run->opt.rows && has_screen()) {
+		ret = open_screen_signals(run);
+		if (!ret)
+			ret = screen_open(&run->screen);
+		if (ret < 0)
+			return complain(ABOUT_OUTPUT, ret, "the screen");
+		run->form = FORM_SCREEN;
+		run->keys = true;
+	} else {
+		say_notes(&run->w);
+	}
+	return 0;
+}
+
+static const char help[] =
+	"usage: tracemap stat [OPTION]...\n"
+	"Watch how full the trace buffers of the CPUs are, what comes in, and what is lost.\n"
+	"Nothing is taken from anybody. While buffers are observed their instance counts as\n"
+	"mapped: resizing it and taking snapshots answer EBUSY.\n\n"
+	"  -i, --instance NAME   of this instance, / for the top level (the default); repeat\n"
+	"                        for more\n"
+	"  -a, --all             of the top level and all instances there are\n"
+	"  -d, --interval SEC    a table every so many seconds, fractions allowed (default: 1)\n"
+	"  -n, --count N         stop after so many tables\n"
+	"  -r, --rows            rows, even on a terminal\n"
+	"      --json            a line of JSON for each instance and interval\n"
+	"      --from-files      map nothing: read per_cpu/cpuN/stats\n"
+	"      --no-mappers      do not look in /proc for who has the buffers mapped\n"
+	"  -h, --help\n\n"
+	"On the screen: q quits, arrows, space and page keys scroll. NO_COLOR is respected.\n";
+
+enum {
+	OPTION_JSON = 0x200,
+	OPTION_FROM_FILES,
+	OPTION_NO_MAPPERS,
+};
+
+static const struct option long_options[] = {
+	{ "instance", required_argument, NULL, 'i' },
+	{ "all", no_argument, NULL, 'a' },
+	{ "interval", required_argument, NULL, 'd' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "rows", no_argument, NULL, 'r' },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "from-files", no_argument, NULL, OPTION_FROM_FILES },
+	{ "no-mappers", no_argument, NULL, OPTION_NO_MAPPERS },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+static int add_instance(struct options *opt, const char *name)
+{
+	const char **more = realloc(opt->instances, (opt->nr_instances + 1) * sizeof(*more));
+
+	if (!more)
+		return complain(ABOUT_INSTANCE, ENOMEM, "instance %s", name);
+	opt->instances = more;
+	more[opt->nr_instances++] = name;
+	return 0;
+}
+
+static int parse_interval(double *interval, const char *text)
+{
+	char *end;
+
+	*interval = strtod(text, &end);
+	if (end != text && !*end && *interval >= INTERVAL_MIN && *interval <= INTERVAL_MAX)
+		return 0;
+	say("\"%s\" is no interval: seconds, %g to %d", text, INTERVAL_MIN, INTERVAL_MAX);
+	return -EINVAL;
+}
+
+static int parse_count(unsigned long *count, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	*count = strtoul(text, &end, 10);
+	if (*text >= '1' && *text <= '9' && !*end && !errno)
+		return 0;
+	say("\"%s\" is no number of tables: 1 and more", text);
+	return -EINVAL;
+}
+
+static int parse_option(struct options *opt, int option)
+{
+	switch (option) {
+	case 'i':
+		return add_instance(opt, optarg);
+	case 'a':
+		opt->all = true;
+		return 0;
+	case 'd':
+		return parse_interval(&opt->interval, optarg);
+	case 'n':
+		return parse_count(&opt->count, optarg);
+	case 'r':
+		opt->rows = true;
+		return 0;
+	case OPTION_JSON:
+		opt->json = true;
+		return 0;
+	case OPTION_FROM_FILES:
+		opt->from_files = true;
+		return 0;
+	case OPTION_NO_MAPPERS:
+		opt->no_mappers = true;
+		return 0;
+	default:
+		return -EINVAL;	/* getopt_long() has said why */
+	}
+}
+
+/* 1: go on; 0: help was printed; -EINVAL: said. */
+static int parse_options(struct options *opt, int argc, char **argv)
+{
+	int option, ret;
+
+	opt->interval = 1;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "i:ad:n:rh", long_options, NULL)) >= 0) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		ret = parse_option(opt, option);
+		if (ret < 0)
+			return ret;
+	}
+	if (optind == argc)
+		return 1;
+	say("stat: \"%s\" is one word too many: see tracemap stat --help", argv[optind]);
+	return -EINVAL;
+}
+
+static int run_stat(struct stat_run *run)
+{
+	int ret = open_watch(run);
+
+	if (!ret)
+		ret = stop_on_signals();
+	if (!ret)
+		ret = open_form(run);
+	if (!ret)
+		ret = watch_on(run);
+	screen_close();
+	close_watch(&run->w);
+	return ret == -EPIPE ? 0 : ret;	/* "| head" has had enough */
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct stat_run run = { .signals = -1 };
+	int ret = parse_options(&run.opt, argc, argv);
+
+	if (ret > 0)
+		ret = run_stat(&run) ? EXIT_FAILED : EXIT_OK;
+	else
+		ret = ret ? EXIT_USAGE : EXIT_OK;
+	free(run.opt.instances);
+	return ret;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap stat: lines for people, awk, and readers of JSON.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "json_string.h"
+#include "stat.h"
+
+static const char *files_note(int why)
+{
+	switch (why) {
+	case 0:
+		return "read from per_cpu/cpuN/stats, as asked for.";
+	case EOPNOTSUPP:
+		return "read from per_cpu/cpuN/stats: this kernel has no live index.";
+	case EBUSY:
+		return "read from per_cpu/cpuN/stats: no mapping, a snapshot uses the buffer.";
+	default:
+		return "read from per_cpu/cpuN/stats: the buffers cannot be mapped.";
+	}
+}
+
+const char *stat_note(const struct watch *w, const struct panel *p, unsigned int line)
+{
+	const char *notes[6];
+	unsigned int n = 0;
+
+	if (p->observes) {
+		notes[n++] = "read from the live index: no system call, no event taken.";
+		notes[n++] = "While this runs it counts as mapped: resizing it, or a snapshot, answers EBUSY.";
+		if (p->expanded)
+			notes[n++] = "The buffer was at its boot-time minimum: mapping it made it full size.";
+	} else {
+		notes[n++] = files_note(p->why);
+		notes[n++] = "Fill and bytes/s are estimates: from the length of the unread events.";
+	}
+	if (w->looks_for_mappers && w->mappers.some_hidden)
+		notes[n++] = "Not every process could be asked what it maps: run as root.";
+	return line < n ? notes[line] : NULL;
+}
+
+/* A process may call itself anything, even what a terminal takes for a command. */
+static void make_harmless(char *text)
+{
+	for (; *text; text++) {
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+	}
+}
+
+void stat_mapped_by(const struct watch *w, unsigned int panel, unsigned int gauge,
+		    char *text, size_t size)
+{
+	unsigned int file = w->first_file[panel] + gauge;
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < w->mappers.nr; i++) {
+		const struct mapper *m = &w->mappers.all[i];
+
+		if (m->file != file || len >= size)
+			continue;
+		len += snprintf(text + len, size - len, "%s%s[%d]%s", len ? " " : "",
+				m->comm, m->pid, m->observes ? "+live" : "");
+	}
+	if (!len)
+		snprintf(text, size, "-");
+	make_harmless(text);
+}
+
+/* Rows. */
+
+void stat_print_header(FILE *to)
+{
+	fprintf(to, "%-8s %-10s %4s %5s %10s %11s %9s %11s %12s  %s\n", "time", "instance",
+		"cpu", "fill%", "events/s", "bytes/s", "lost/s", "lost", "events", "mapped-by");
+}
+
+static void print_rate(FILE *to, int width, double rate, bool reset)
+{
+	if (rate < 0)
+		fprintf(to, " %*s", width, reset ? "reset" : "-");
+	else
+		fprintf(to, " %*.0f", width, rate);
+}
+
+static void print_row(FILE *to, const struct panel *p, const struct gauge *g,
+		      const char *time, const char *mapped_by)
+{
+	char cpu[16] = "all";
+
+	if (g->cpu >= 0)
+		snprintf(cpu, sizeof(cpu), "%d", g->cpu);
+	fprintf(to, "%-8s %-10s %4s %5.1f", time, p->name, cpu, 100 * g->now.fill);
+	print_rate(to, 10, g->rate.events, g->rate.reset);
+	print_rate(to, 11, g->rate.bytes, g->rate.reset);
+	print_rate(to, 9, g->rate.lost, g->rate.reset);
+	fprintf(to, " %11llu %12llu  %s\n", (unsigned long long)reading_lost(&g->now),
+		(unsigned long long)g->now.events, mapped_by);
+}
+
+void stat_print_rows(FILE *to, const struct watch *w)
+{
+	char clock[16], mapped_by[512];
+	time_t now = time(NULL);
+	struct gauge all;
+
+	strftime(clock, sizeof(clock), "%T", localtime(&now));
+	for (unsigned int i = 0; i < w->nr; i++) {
+		const struct panel *p = &w->panels[i];
+
+		for (unsigned int j = 0; j < p->nr; j++) {
+			stat_mapped_by(w, i, j, mapped_by, sizeof(mapped_by));
+			print_row(to, p, &p->gauges[j], clock, mapped_by);
+		}
+		all = panel_total(p);
+		print_row(to, p, &all, clock, "-");
+	}
+}
+
+/* JSON. */
+
+static void json_rate(FILE *to, const char *name, double rate)
+{
+	if (rate < 0)
+		fprintf(to, ",\"%s\":null", name);
+	else
+		fprintf(to, ",\"%s\":%.1f", name, rate);
+}
+
+static void json_figures(FILE *to, const struct gauge *g)
+{
+	const struct reading *r = &g->now;
+
+	fprintf(to, "\"fill\":%.4f", r->fill);
+	json_rate(to, "events_per_second", g->rate.events);
+	json_rate(to, "bytes_per_second", g->rate.bytes);
+	json_rate(to, "lost_per_second", g->rate.lost);
+	fprintf(to, ",\"events\":%llu,\"overwritten\":%llu,\"dropped\":%llu,\"lost\":%llu",
+		(unsigned long long)r->events, (unsigned long long)r->overwritten,
+		(unsigned long long)r->dropped, (unsigned long long)reading_lost(r));
+	fprintf(to, ",\"consumed\":%llu,\"buffer_bytes\":%llu,\"reset\":%s",
+		(unsigned long long)r->consumed, (unsigned long long)r->size,
+		g->rate.reset ? "true" : "false");
+}
+
+static void json_mappers(FILE *to, const struct watch *w, unsigned int file)
+{
+	const char *comma = "";
+
+	fputs(",\"mapped_by\":[", to);
+	for (unsigned int i = 0; i < w->mappers.nr; i++) {
+		const struct mapper *m = &w->mappers.all[i];
+
+		if (m->file != file)
+			continue;
+		fprintf(to, "%s{\"pid\":%d,\"comm\":", comma, m->pid);
+		json_string(to, m->comm);
+		fprintf(to, ",\"live\":%s}", m->observes ? "true" : "false");
+		comma = ",";
+	}
+	fputc(']', to);
+}
+
+static void json_panel(FILE *to, const struct watch *w, unsigned int nr)
+{
+	const struct panel *p = &w->panels[nr];
+	struct gauge all = panel_total(p);
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	fprintf(to, "{\"time\":%lld.%03ld,\"instance\":", (long long)now.tv_sec,
+		now.tv_nsec / 1000000);
+	json_string(to, p->name);
+	fprintf(to, ",\"way\":\"%s\",\"we_map\":%s,\"seconds\":%.3f,\"cpus\":[",
+		p->observes ? "observe" : "stats", p->observes ? "true" : "false", p->seconds);
+	for (unsigned int i = 0; i < p->nr; i++) {
+		fprintf(to, "%s{\"cpu\":%d,", i ? "," : "", p->gauges[i].cpu);
+		json_figures(to, &p->gauges[i]);
+		if (w->looks_for_mappers)
+			json_mappers(to, w, w->first_file[nr] + i);
+		fputc('}', to);
+	}
+	fputs("],\"total\":{", to);
+	json_figures(to, &all);
+	fputs("}}\n", to);
+}
+
+void stat_print_json(FILE *to, const struct watch *w)
+{
+	for (unsigned int i = 0; i < w->nr; i++)
+		json_panel(to, w, i);
+}

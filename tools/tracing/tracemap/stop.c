@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Signals that ask to stop.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "stop.h"
+
+int stop_fd = -1;
+static int count, last;
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
+
+#define NR_SIGNALS	(sizeof(signals) / sizeof(signals[0]))
+
+static void handle(int sig)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	if (sig != SIGCHLD) {
+		__atomic_store_n(&last, sig, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+	}
+	/* If that fails, it is readable already. */
+	while (write(stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	errno = saved;
+}
+
+int stop_on_signals(void)
+{
+	struct sigaction sa = { .sa_handler = handle };
+
+	stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (stop_fd < 0) {
+		int error = errno;
+
+		say("eventfd: %s", strerror(error));
+		return -error;
+	}
+	for (unsigned int i = 0; i < NR_SIGNALS; i++) {
+		sa.sa_handler = signals[i] == SIGPIPE ? SIG_IGN : handle;
+		sigaction(signals[i], &sa, NULL);
+	}
+	return 0;
+}
+
+int stop_signals(void)
+{
+	return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}
+
+int stop_last_signal(void)
+{
+	return __atomic_load_n(&last, __ATOMIC_RELAXED);
+}
+
+void stop_clear_fd(void)
+{
+	uint64_t value;
+
+	while (read(stop_fd, &value, sizeof(value)) < 0 && errno == EINTR)
+		;
+}
+
+void stop_reset(void)
+{
+	for (unsigned int i = 0; i < NR_SIGNALS; i++)
+		signal(signals[i], SIG_DFL);
+}

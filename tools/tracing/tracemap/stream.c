@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap stream: print events as they happen, all CPUs in the order of time.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tracemap-event.h>
+#include <tracemap.h>
+
+#include "advice.h"
+#include "child.h"
+#include "drops.h"
+#include "hotplug.h"
+#include "output.h"
+#include "selection.h"
+#include "session.h"
+#include "stop.h"
+#include "verbs.h"
+
+/* A CPU may come: how often that is looked at. */
+#define HOTPLUG_MS	1000
+
+/*
+ * How long an event waits for older ones of CPUs that have nothing yet. Long
+ * enough for a CPU of a loaded host's guest to come back to its work.
+ */
+#define DELAY_NS	(100 * 1000 * 1000)
+
+/*
+ * Who reads our output is woken by it, and that is traced as well. So that
+ * they do not keep each other busy, little is left to become more.
+ */
+#define LITTLE		256	/* events */
+#define LITTLE_WAIT_MS	10
+
+struct options {
+	struct selection sel;
+	enum tracemap_way way;
+	char **command;		/* NULL: none */
+	bool json;
+	bool strict;
+	bool quiet;
+	bool from_now;
+	unsigned long long count, size;	/* 0: no limit */
+	uint64_t duration_ms;		/* 0: no limit */
+	const char *until;
+};
+
+struct stream {
+	struct options opt;
+	struct session *session;
+	struct tracemap *t;
+	struct tracemap_merge *m;
+	struct tracemap_decoder *decoder;
+	struct child child;
+	struct output out;
+	struct hotplug hotplug;
+	regex_t until;
+	int epoll;
+	uint64_t deadline;		/* ms, 0: none */
+	unsigned long long events;
+	unsigned long long lost;
+	struct drops drops;
+	bool drops_new_events;		/* the instance, rather than overwriting old ones */
+	uint64_t last_ts;
+	bool lost_unknown;
+	bool enough;			/* count, size or match reached */
+	int error;			/* of reading, said */
+	int out_error;			/* of writing */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+/* ---- A record ---- */
+
+static void count_loss(struct stream *s, const struct tracemap_record *rec)
+{
+	if (rec->missed == TRACEMAP_MISSED_UNKNOWN)
+		s->lost_unknown = true;
+	else
+		s->lost += rec->missed;
+}
+
+static int decode(struct stream *s, const struct tracemap_record *rec)
+{
+	if (s->opt.json)
+		return tracemap_json(s->decoder, rec, &s->out.line);
+	return tracemap_text(s->decoder, rec, &s->out.line);
+}
+
+static bool matches(struct stream *s)
+{
+	return s->opt.until && s->out.line.text &&
+		!regexec(&s->until, s->out.line.text + s->out.start, 0, NULL, 0);
+}
+
+static void check_limits(struct stream *s)
+{
+	const struct options *opt = &s->opt;
+
+	s->enough = (opt->count && s->events >= opt->count) ||
+		(opt->size && output_size(&s->out) >= opt->size) || matches(s);
+}
+
+static void print_record(struct stream *s, const struct tracemap_record *rec)
+{
+	int ret;
+
+	output_begin_line(&s->out);
+	ret = decode(s, rec);
+	count_loss(s, rec);
+	s->events += rec->data != NULL;
+	s->last_ts = rec->ts;
+	if (!ret) {
+		check_limits(s);
+		ret = output_end_line(&s->out);
+	}
+	s->out_error = ret;
+}
+
+/* All there was has been printed: what found no room came behind that. */
+static void print_drops(struct stream *s)
+{
+	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t) && !s->out_error; i++) {
+		struct tracemap_record rec = {
+			.ts = s->last_ts,
+			.cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i)),
+			.missed = drops_new(&s->drops, s->t, i),
+		};
+
+		if (rec.missed)
+			print_record(s, &rec);
+	}
+}
+
+/* ---- Reading on ---- */
+
+static bool may_go_on(const struct stream *s, int signals)
+{
+	return !s->error && !s->out_error && !s->enough && stop_signals() <= signals;
+}
+
+static bool is_stopped(struct stream *s)
+{
+	return !may_go_on(s, 0) ||
+		(s->child.pid && child_ended(&s->child)) ||
+		(s->deadline && now_ms() >= s->deadline);
+}
+
+static void reading_failed(struct stream *s, int error)
+{
+	int cpu = tracemap_merge_failed_cpu(s->m);
+
+	s->error = error;
+	if (cpu >= 0)
+		complain(ABOUT_BUFFER, error, "CPU %d", cpu);
+	else
+		complain(ABOUT_BUFFER, error, "reading");
+}
+
+/* Print what there is, at most @budget events; a signal past @signals ends it. */
+static void take(struct stream *s, int signals, unsigned long long budget)
+{
+	struct tracemap_record rec;
+	int ret;
+
+	for (; budget && may_go_on(s, signals); budget--) {
+		ret = tracemap_merge_next(s->m, &rec);
+		if (ret == -EINTR)
+			continue;
+		if (ret < 0 && ret != -ENODATA)
+			reading_failed(s, ret);
+		if (ret <= 0)
+			return;
+		print_record(s, &rec);
+	}
+}
+
+static int shorter(int a, int b)
+{
+	if (a < 0 || b < 0)
+		return a < 0 ? b : a;
+	return a < b ? a : b;
+}
+
+/* How long it may be slept: till something is due. */
+static int patience(struct stream *s)
+{
+	int timeout = tracemap_merge_timeout(s->m, HOTPLUG_MS);
+	int again = tracemap_arm(s->t);
+
+	if (again < 0)
+		reading_failed(s, again);
+	if (again)
+		timeout = shorter(timeout, again > 0 ? again : 0);
+	if (s->deadline) {
+		uint64_t now = now_ms();
+		uint64_t rest = now < s->deadline ? s->deadline - now : 0;
+
+		timeout = shorter(timeout, rest < HOTPLUG_MS ? rest : HOTPLUG_MS);
+	}
+	return timeout;
+}
+
+/* Nobody reads what we write, though there is nothing to write. */
+static bool output_is_closed(const struct stream *s, const struct epoll_event *event)
+{
+	return event->data.fd == s->out.fd && event->events & (EPOLLERR | EPOLLHUP);
+}
+
+static void sleep_till_more(struct stream *s)
+{
+	struct epoll_event events[4];
+	int n, timeout;
+
+	s->out_error = output_flush(&s->out);
+	timeout = patience(s);
+	if (!may_go_on(s, 0))
+		return;
+	n = epoll_wait(s->epoll, events, 4, timeout);
+	for (int i = 0; i < n; i++) {
+		if (output_is_closed(s, &events[i]))
+			s->out_error = -EPIPE;
+		else if (events[i].data.fd == stop_fd)
+			stop_clear_fd();
+	}
+}
+
+/* A CPU that was never online has no buffer; now it may have one. */
+static void look_for_cpus(struct stream *s)
+{
+	int ret;
+
+	if (s->opt.sel.nr_cpus || !hotplug_happened(&s->hotplug, now_ms()))
+		return;
+	ret = tracemap_rescan(s->t);
+	if (ret > 0)
+		ret = tracemap_merge_add_all(s->m, s->t);
+	if (ret < 0)
+		complain(ABOUT_BUFFER, ret, "a CPU that came online");
+}
+
+static void let_it_grow(const struct stream *s, unsigned long long events)
+{
+	static const struct timespec wait = { .tv_nsec = LITTLE_WAIT_MS * 1000 * 1000 };
+
+	if (events && events < LITTLE && may_go_on(s, 0))
+		nanosleep(&wait, NULL);
+}
+
+static void read_on(struct stream *s)
+{
+	/* So that stopping is looked at though there is always more. */
+	const unsigned long long turn = 4096;
+
+	while (!is_stopped(s)) {
+		unsigned long long before = s->events;
+
+		take(s, 0, turn);
+		look_for_cpus(s);
+		if (is_stopped(s) || s->events - before == turn)
+			continue;
+		/* Nothing waits for its turn, so all that was before is out. */
+		if (s->drops_new_events && tracemap_merge_timeout(s->m, -1) < 0)
+			print_drops(s);
+		sleep_till_more(s);
+		let_it_grow(s, s->events - before);
+	}
+}
+
+/* ---- The end ---- */
+
+static unsigned long long unread(const struct stream *s)
+{
+	unsigned long long sum = 0;
+
+	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
+		struct tracemap_figures f;
+
+		if (!tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
+			sum += f.committed - f.overwritten - f.consumed;
+	}
+	return sum;
+}
+
+/*
+ * What was there when it was asked to end; a second signal gives that up. In
+ * an instance of somebody else's tracing goes on, and the buffers never empty.
+ */
+static void take_rest(struct stream *s)
+{
+	unsigned long long budget = ~0ULL;
+
+	if (session_is_own(s->session))
+		session_trace(s->session, false);
+	else
+		budget = unread(s) + 4096;
+	/* The command may have ended, and be known by its name since. */
+	tracemap_decoder_refresh(s->decoder);
+	tracemap_merge_flush(s->m);
+	take(s, 1, budget);
+	if (may_go_on(s, 1))
+		print_drops(s);
+}
+
+static void sum_up(const struct stream *s)
+{
+	if (s->opt.quiet)
+		return;
+	say("%llu events, %s%llu lost", s->events,
+	    s->lost_unknown ? "at least " : "", s->lost + s->lost_unknown);
+}
+
+static int writing_failed(const struct stream *s)
+{
+	if (s->out_error == -EPIPE)	/* "| head" has had enough */
+		return EXIT_OK;
+	if (s->out_error == -EINTR)
+		say("standard output: given up, nobody reads it");
+	else
+		complain(ABOUT_OUTPUT, s->out_error, "standard output, after %llu whole lines",
+			 s->out.lines);
+	return EXIT_FAILED;
+}
+
+static int finish(struct stream *s)
+{
+	if (!s->out_error)
+		s->out_error = output_flush(&s->out);
+	sum_up(s);
+	if (s->out_error)
+		return writing_failed(s);
+	if (s->error)
+		return EXIT_FAILED;
+	if (s->opt.strict && (s->lost || s->lost_unknown))
+		return EXIT_LOST;
+	return s->opt.command ? child_exit_status(&s->child, s->opt.command[0]) : EXIT_OK;
+}
+
+/* ---- The beginning ---- */
+
+static int open_buffers(struct stream *s)
+{
+	struct tracemap_merge_options merging = { .size = sizeof(merging), .delay_ns = DELAY_NS };
+	struct tracemap_options options = tracemap_default_options();
+	int ret;
+
+	options.way = s->opt.way;
+	options.flags = s->opt.from_now ? TRACEMAP_FROM_NOW : 0;
+	options.nr_cpus = s->opt.sel.nr_cpus;
+	options.cpus = s->opt.sel.cpus;
+	ret = tracemap_open(&s->t, session_dir(s->session), &options);
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "%s", session_dir(s->session));
+	ret = tracemap_merge_new(&s->m, &merging);
+	if (!ret)
+		ret = tracemap_merge_add_all(s->m, s->t);
+	return ret < 0 ? complain(ABOUT_BUFFER, ret, "merging") : 0;
+}
+
+static int watch(struct stream *s, int fd, unsigned int events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int watch_all(struct stream *s)
+{
+	int ret;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return complain(ABOUT_BUFFER, errno, "epoll");
+	ret = watch(s, stop_fd, EPOLLIN);
+	if (!ret)
+		ret = watch(s, tracemap_fd(s->t), EPOLLIN);
+	if (!ret && s->child.fd >= 0)
+		ret = watch(s, s->child.fd, EPOLLIN);
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "epoll");
+	/* A file is always ready, and cannot be watched. */
+	watch(s, s->out.fd, 0);
+	return 0;
+}
+
+static void print_header(struct stream *s)
+{
+	char *tracer;
+
+	if (s->opt.json)
+		return;
+	tracer = session_get(s->session, "current_tracer");
+	tracemap_text_header(s->decoder, tracer, &s->out.line);
+	free(tracer);
+}
+
+static void say_how(const struct stream *s)
+{
+	struct tracemap_cpu *cpu = tracemap_get_cpu(s->t, 0);
+
+	if (s->opt.quiet || !cpu)
+		return;
+	say("instance %s, %u CPUs, way: %s", session_name(s->session), tracemap_nr_cpus(s->t),
+	    tracemap_way_name(tracemap_cpu_way(cpu)));
+}
+
+/* The child finds where to write marks of its own. */
+static int prepare_child(struct stream *s)
+{
+	int ret;
+
+	setenv("TRACEMAP_INSTANCE", session_dir(s->session), 1);
+	ret = child_prepare(&s->child, s->opt.command);
+	if (!ret && s->child.pid)
+		ret = selection_limit_to(&s->opt.sel, s->session, s->child.pid);
+	return ret;
+}
+
+static int switch_on(struct stream *s)
+{
+	if (!session_is_own(s->session) && selection_is_empty(&s->opt.sel))
+		return 0;
+	return session_trace(s->session, true);
+}
+
+static bool drops_new_events(const struct session *session)
+{
+	char *overwrite = session_get(session, "options/overwrite");
+	bool drops = overwrite && *overwrite == '0';
+
+	free(overwrite);
+	return drops;
+}
+
+static int start(struct stream *s)
+{
+	int ret = session_open(&s->session, s->opt.sel.instance);
+
+	if (!ret)
+		ret = stop_on_signals();
+	if (!ret)
+		ret = selection_apply(&s->opt.sel, s->session);
+	if (!ret)
+		ret = prepare_child(s);
+	if (!ret)
+		ret = open_buffers(s);
+	if (ret)
+		return ret;
+	ret = tracemap_decoder_new(&s->decoder, session_dir(s->session));
+	if (ret)
+		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
+	hotplug_begin(&s->hotplug, HOTPLUG_MS);
+	drops_begin(&s->drops, s->t);
+	s->drops_new_events = drops_new_events(s->session);
+	ret = watch_all(s);
+	if (!ret)
+		ret = switch_on(s);
+	return ret;
+}
+
+static int run(struct stream *s)
+{
+	int ret = start(s);
+
+	if (ret)
+		return EXIT_FAILED;
+	say_how(s);
+	print_header(s);
+	if (s->opt.duration_ms)
+		s->deadline = now_ms() + s->opt.duration_ms;
+	if (s->opt.command) {
+		ret = child_start(&s->child, s->opt.command[0]);
+		if (ret)
+			return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
+	}
+	read_on(s);
+	if (may_go_on(s, 1))
+		take_rest(s);
+	child_stop(&s->child);
+	return finish(s);
+}
+
+static int clean_up(struct stream *s, int status)
+{
+	child_stop(&s->child);
+	tracemap_merge_free(s->m);
+	tracemap_close(s->t);
+	tracemap_decoder_free(s->decoder);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	hotplug_end(&s->hotplug);
+	drops_end(&s->drops);
+	tracemap_line_free(&s->out.line);
+	if (session_close(s->session) && status == EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+/* ---- Options ---- */
+
+enum {
+	OPT_WAY = 0x200, OPT_OBSERVE, OPT_JSON, OPT_STRICT, OPT_DURATION, OPT_SIZE,
+	OPT_COUNT, OPT_UNTIL, OPT_FROM_NOW,
+};
+
+static const struct option names[] = {
+	SELECTION_OPTIONS,
+	{ "way", required_argument, NULL, OPT_WAY },
+	{ "observe", no_argument, NULL, OPT_OBSERVE },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "strict", no_argument, NULL, OPT_STRICT },
+	{ "duration", required_argument, NULL, OPT_DURATION },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "count", required_argument, NULL, OPT_COUNT },
+	{ "until", required_argument, NULL, OPT_UNTIL },
+	{ "from-now", no_argument, NULL, OPT_FROM_NOW },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+static void help(FILE *to)
+{
+	fputs("usage: tracemap stream [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	      "Print events as they happen, all CPUs in the order of time, in the format of the\n"
+	      "kernel's own file \"trace\". With a COMMAND until it ends, else until Ctrl-C.\n"
+	      "\n"
+	      SELECTION_HELP
+	      "How to read:\n"
+	      "      --way WAY         read: a copy, on any kernel; map: consume through mmap();\n"
+	      "                        observe: take nothing from anybody (default: what is cheapest)\n"
+	      "      --observe         the same as --way observe\n"
+	      "      --from-now        not what is in the buffers already\n"
+	      "What to print:\n"
+	      "      --json            an object a line\n"
+	      "  -q, --quiet           not how it is read, and no sum at the end\n"
+	      "      --strict          exit with 3 if events were lost\n"
+	      "When to stop:\n"
+	      "      --duration SECONDS\n"
+	      "      --count N         after so many events\n"
+	      "      --size SIZE       after so many bytes of output\n"
+	      "      --until REGEX     after the first line that matches\n"
+	      "\n"
+	      "The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
+	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n", to);
+}
+
+static int wrong(const char *option, const char *value, const char *what)
+{
+	say("%s %s: %s", option, value, what);
+	return -EINVAL;
+}
+
+static int parse_way(struct options *opt, const char *name)
+{
+	static const enum tracemap_way ways[] = {
+		TRACEMAP_READ, TRACEMAP_MAP, TRACEMAP_OBSERVE,
+	};
+
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!strcmp(name, tracemap_way_name(ways[i]))) {
+			opt->way = ways[i];
+			return 1;
+		}
+	}
+	return wrong("--way", name, "not one of read, map, observe");
+}
+
+static int parse_duration(struct options *opt, const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
+		return wrong("--duration", text, "no number of seconds");
+	opt->duration_ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
+	return 1;
+}
+
+static int parse_limit(unsigned long long *limit, const char *option, const char *text)
+{
+	if (!parse_size(text, limit) || !*limit)
+		return wrong(option, text, "no number from 1 on");
+	return 1;
+}
+
+static int parse_option(struct options *opt, int option)
+{
+	switch (option) {
+	case OPT_WAY:
+		return parse_way(opt, optarg);
+	case OPT_OBSERVE:
+		opt->way = TRACEMAP_OBSERVE;
+		return 1;
+	case OPT_JSON:
+		opt->json = true;
+		return 1;
+	case OPT_STRICT:
+		opt->strict = true;
+		return 1;
+	case OPT_DURATION:
+		return parse_duration(opt, optarg);
+	case OPT_SIZE:
+		return parse_limit(&opt->size, "--size", optarg);
+	case OPT_COUNT:
+		return parse_limit(&opt->count, "--count", optarg);
+	case OPT_UNTIL:
+		opt->until = optarg;
+		return 1;
+	case OPT_FROM_NOW:
+		opt->from_now = true;
+		return 1;
+	case 'q':
+		opt->quiet = true;
+		return 1;
+	}
+	return selection_option(&opt->sel, option, optarg);
+}
+
+static int check_options(struct stream *s)
+{
+	struct options *opt = &s->opt;
+	const char *until = opt->until;
+	char text[256];
+	int ret;
+
+	if (selection_is_empty(&opt->sel) && !opt->sel.instance && !opt->command) {
+		say("nothing to trace: -e EVENT, -p TRACER, or -i INSTANCE to read what is traced there");
+		return -EINVAL;
+	}
+	if (opt->sel.child_only && !opt->command) {
+		say("--child-only: there is no command behind --");
+		return -EINVAL;
+	}
+	if (!opt->until)
+		return 0;
+	ret = regcomp(&s->until, opt->until, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);
+	if (!ret)
+		return 0;
+	regerror(ret, &s->until, text, sizeof(text));
+	opt->until = NULL;
+	return wrong("--until", until, text);
+}
+
+/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+static int parse_options(struct stream *s, int argc, char **argv)
+{
+	int option, ret;
+
+	opterr = 1;
+	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "qh", names, NULL)) >= 0) {
+		if (option == 'h') {
+			help(stdout);
+			return 1;
+		}
+		ret = option == '?' ? -EINVAL : parse_option(&s->opt, option);
+		if (ret < 0)
+			return ret;
+	}
+	if (optind < argc && strcmp(argv[optind - 1], "--")) {
+		say("\"%s\" is no option; a command goes behind --", argv[optind]);
+		return -EINVAL;
+	}
+	if (optind < argc)
+		s->opt.command = argv + optind;
+	return check_options(s);
+}
+
+int cmd_stream(int argc, char **argv)
+{
+	struct stream s = {
+		.child = { .go = -1, .fd = -1, .failed = -1 },
+		.out = { .fd = STDOUT_FILENO },
+		.epoll = -1,
+	};
+	int ret = parse_options(&s, argc, argv);
+	int status = EXIT_USAGE;
+
+	if (ret > 0)
+		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	else if (!ret)
+		status = clean_up(&s, run(&s));
+	if (s.opt.until)
+		regfree(&s.until);
+	selection_free(&s.opt.sel);
+	return status;
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash disable=SC2034 # sourced
+#
+# What the scripts share that run in a guest (tools/harness/suites/command.sh).
+# They are in /host there, and so is tracemap.
+
+T=/sys/kernel/tracing
+I=$T/instances/t		# an instance that is not tracemap's own
+failed=0
+
+# result STATUS NAME: with what is in /tmp/why, if it failed.
+result()
+{
+	if [ "$1" -eq 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		sed 's/^/# /' /tmp/why 2>/dev/null | tail -n 25
+		failed=1
+	fi
+	rm -f /tmp/why
+}
+
+# said TEXT FILE: TEXT is in FILE, which tells why if not.
+said()
+{
+	grep -q -e "$1" "$2" && return
+	echo "not said: $1; but:" >>/tmp/why
+	tail -n 10 "$2" >>/tmp/why
+	return 1
+}
+
+# is WANTED FOUND WHAT
+is()
+{
+	[ "$1" = "$2" ] && return
+	echo "$3: $2, not $1" >>/tmp/why
+	return 1
+}
+
+stream() { timeout -s KILL "${LIMIT:-60}" ./tracemap stream "$@"; }
+
+instance() { mkdir $I && echo "${1:-1024}" >$I/buffer_size_kb; }
+
+# Whoever mapped it may still be going away.
+no_instance()
+{
+	for _ in $(seq 100); do
+		rmdir $I 2>/dev/null && return
+		usleep 50000
+	done
+	echo "# $I cannot be removed"
+	return 1
+}
+
+# gone: no instance of tracemap's own is left; it may take a moment.
+gone()
+{
+	for _ in $(seq "${1:-1}"); do
+		ls $T/instances | grep -q '^tracemap-' || return 0
+		usleep 100000
+	done
+	echo "left: $(ls $T/instances)" >>/tmp/why
+	return 1
+}
+
+# marks FROM TO [CPU-MASK]: "mark N" into $I
+marks()
+{
+	taskset "${3:-1}" awk -v a="$1" -v b="$2" -v f="$I/trace_marker" \
+		'BEGIN { for (i = a; i <= b; i++) { printf "mark %d\n", i >f; fflush(f) } }'
+}
+
+# account FILE WRITTEN: each mark once, in order, and seen + lost = written,
+# the loss told where it happened. To /tmp/why, and if it is so.
+account()
+{
+	awk -v written="$2" '
+		match($0, /mark [0-9]+/) {
+			n = substr($0, RSTART + 5, RLENGTH - 5) + 0
+			if (n != last + 1 + pending) {
+				print "from mark " last + 0 " to " n ", " pending + 0 " said to be lost"
+				bad = 1
+			}
+			pending = 0; last = n; seen++
+		}
+		/^CPU:[0-9]+ \[LOST [0-9]+ EVENTS\]/ { sub(/.*LOST /, ""); pending += $1; lost += $1 }
+		END {
+			print "seen " seen + 0 ", lost " lost + 0 ", written " written
+			exit bad || seen + lost != written
+		}' "$1" >>/tmp/why
+}
+
+# settings DIR: of an instance, those that tracemap may change
+settings()
+{
+	(cd "$1" && for f in current_tracer trace_clock buffer_size_kb tracing_on tracing_cpumask \
+			set_event set_event_pid set_event_notrace_pid set_ftrace_filter \
+			set_ftrace_pid set_ftrace_notrace_pid options/event-fork \
+			options/function-fork events/sched/*/filter; do
+		echo "$f: $(cat $f 2>/dev/null)"
+	done)
+}

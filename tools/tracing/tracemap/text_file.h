@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Small files of tracefs, procfs and sysfs.
+ */
+#ifndef _TRACEMAP_TEXT_FILE_H
+#define _TRACEMAP_TEXT_FILE_H
+
+#include <stddef.h>
+
+/*
+ * Read @dir/@file, or as much as fits, ended by a 0 byte; the line end at its
+ * end is cut off. Returns the length, or a negative errno.
+ */
+int text_file_read(const char *dir, const char *file, char *text, size_t size);
+
+/* The first line that begins with @key, behind it; NULL if there is none. */
+const char *text_after(const char *text, const char *key);
+
+#endif /* _TRACEMAP_TEXT_FILE_H */

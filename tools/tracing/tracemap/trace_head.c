@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a trace.dat file, version 6, tells in front of the data.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "trace_head.h"
+#include "verbs.h"
+
+/* Of the options that the format knows, those that are told here. */
+enum {
+	OPTION_CPUSTAT		= 2,
+	OPTION_TRACECLOCK	= 4,
+	OPTION_UNAME		= 5,
+	OPTION_CPUCOUNT		= 8,
+	OPTION_VERSION		= 9,
+};
+
+struct event {
+	char *system;
+	char *name;
+	struct bytes format;
+};
+
+struct trace_head {
+	char *top;
+	char *dir;
+	unsigned int nr_cpus;
+	unsigned int page_size;
+	struct event *events;		/* by system and name */
+	unsigned int nr_events;
+	struct bytes tracers;		/* formats of events/ftrace, each after its size */
+	unsigned int nr_tracers;
+	struct bytes header_page;
+	struct bytes header_event;
+	struct bytes kallsyms;
+	struct bytes printk;
+	struct bytes cmdlines;
+	struct bytes clock;
+	struct bytes *stats;		/* of each CPU */
+};
+
+/* ---- Gathering ---- */
+
+static int add_file(struct bytes *b, const char *dir, const char *file)
+{
+	char *path;
+	int ret;
+
+	if (asprintf(&path, "%s/%s", dir, file) < 0)
+		return -ENOMEM;
+	ret = bytes_add_file(b, path);
+	free(path);
+	return ret;
+}
+
+/* Make @b what the file has now; what it was, where there is none. */
+static int replace_by_file(struct bytes *b, const char *dir, const char *file)
+{
+	struct bytes now = { .error = 0 };
+
+	if (add_file(&now, dir, file) < 0) {
+		bytes_free(&now);
+		return now.error;
+	}
+	bytes_free(b);
+	*b = now;
+	return 0;
+}
+
+static int order(const struct event *event, const char *system, const char *name)
+{
+	int ret = strcmp(event->system, system);
+
+	return ret ? ret : strcmp(event->name, name);
+}
+
+/* Where the event is, or belongs. */
+static unsigned int search(const struct trace_head *head, const char *system, const char *name)
+{
+	unsigned int low = 0, high = head->nr_events;
+
+	while (low < high) {
+		unsigned int mid = (low + high) / 2;
+
+		if (order(&head->events[mid], system, name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void free_event(struct event *event)
+{
+	free(event->system);
+	free(event->name);
+	bytes_free(&event->format);
+}
+
+static int insert(struct trace_head *head, unsigned int where, struct event *event)
+{
+	struct event *events;
+
+	events = realloc(head->events, (head->nr_events + 1) * sizeof(*events));
+	if (!events)
+		return -ENOMEM;
+	head->events = events;
+	memmove(events + where + 1, events + where, (head->nr_events - where) * sizeof(*events));
+	events[where] = *event;
+	head->nr_events++;
+	return 0;
+}
+
+/* One whose format cannot be read is gone: there is nothing to decode by. */
+static int add_event(struct trace_head *head, const char *system, const char *name)
+{
+	unsigned int where = search(head, system, name);
+	struct event event = { .system = strdup(system), .name = strdup(name) };
+	char *file = NULL;
+	int ret = -ENOMEM;
+
+	if (where < head->nr_events && !order(&head->events[where], system, name)) {
+		ret = 0;
+		goto out;
+	}
+	if (!event.system || !event.name ||
+	    asprintf(&file, "events/%s/%s/format", system, name) < 0)
+		goto out;
+	if (add_file(&event.format, head->dir, file) < 0) {
+		ret = event.format.error;
+		goto out;
+	}
+	ret = insert(head, where, &event);
+	if (!ret)
+		event = (struct event){ .system = NULL };
+out:
+	free(file);
+	free_event(&event);
+	return ret;
+}
+
+/* set_event lists what is enabled, "system:name" in each line. */
+static int add_enabled_events(struct trace_head *head)
+{
+	struct bytes list = { .error = 0 };
+	char *line, *rest, *colon;
+	int ret = add_file(&list, head->dir, "set_event");
+
+	bytes_add(&list, "", 1);
+	if (ret < 0 || list.error) {
+		bytes_free(&list);
+		return list.error ? list.error : ret;
+	}
+	for (line = strtok_r(list.data, "\n", &rest); line && !ret;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		colon = strchr(line, ':');
+		if (!colon)
+			continue;
+		*colon = 0;
+		ret = add_event(head, line, colon + 1);
+	}
+	bytes_free(&list);
+	return ret;
+}
+
+static int add_tracer_format(struct trace_head *head, const char *name)
+{
+	struct bytes format = { .error = 0 };
+	char *file;
+
+	if (asprintf(&file, "events/ftrace/%s/format", name) < 0)
+		return -ENOMEM;
+	if (!add_file(&format, head->top, file)) {
+		bytes_add_u64(&head->tracers, format.size);
+		bytes_add(&head->tracers, format.data, format.size);
+		head->nr_tracers++;
+	}
+	free(file);
+	bytes_free(&format);
+	return head->tracers.error;
+}
+
+static int add_tracer_formats(struct trace_head *head)
+{
+	struct dirent *entry;
+	char *path;
+	DIR *dir;
+	int ret = 0;
+
+	if (asprintf(&path, "%s/events/ftrace", head->top) < 0)
+		return -ENOMEM;
+	dir = opendir(path);
+	free(path);
+	if (!dir)
+		return -errno;
+	while (!ret && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			ret = add_tracer_format(head, entry->d_name);
+	}
+	closedir(dir);
+	return ret;
+}
+
+/* ---- The names of addresses ---- */
+
+static bool file_says(const char *dir, const char *file, const char *text)
+{
+	struct bytes b = { .error = 0 };
+	bool says;
+
+	says = !add_file(&b, dir, file) && b.size >= strlen(text) &&
+	       !memcmp(b.data, text, strlen(text));
+	bytes_free(&b);
+	return says;
+}
+
+/* Does an event print an address as a name? */
+static bool prints_symbols(const struct event *event)
+{
+	const char *p = event->format.data, *end = p + event->format.size;
+
+	for (; end - p > 2; p++) {
+		if (p[0] == '%' && p[1] == 'p' && strchr("sSfFB", p[2]))
+			return true;
+	}
+	return false;
+}
+
+/* trace_printk(), which tells its caller by address, goes to the top level. */
+static bool needs_all_symbols(const struct trace_head *head)
+{
+	if (!file_says(head->dir, "current_tracer", "nop") || !strcmp(head->dir, head->top) ||
+	    file_says(head->dir, "options/stacktrace", "1"))
+		return true;
+	for (unsigned int i = 0; i < head->nr_events; i++) {
+		if (prints_symbols(&head->events[i]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Functions only; and if nothing but trace_marker prints a name, its own. To
+ * whom the kernel does not show addresses, it shows 0.
+ */
+static bool wanted(const char *line, bool all)
+{
+	const char *p = line + strspn(line, "0");
+
+	if (*p == ' ')
+		return false;
+	p = strchr(p, ' ');
+	if (!p || !strchr("tTwW", p[1]))
+		return false;
+	return all || !strncmp(p + 2, " tracing_mark", strlen(" tracing_mark"));
+}
+
+static int add_kallsyms(struct trace_head *head)
+{
+	bool all = needs_all_symbols(head);
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t size;
+
+	if (!file)
+		return 0;
+	while ((size = getline(&line, &room, file)) > 0) {
+		if (wanted(line, all))
+			bytes_add(&head->kallsyms, line, size);
+	}
+	free(line);
+	fclose(file);
+	return head->kallsyms.error;
+}
+
+/* ---- Telling ---- */
+
+/* What a file has, after its size; where a reader wants an end, add it. */
+static void tell32(struct bytes *to, const struct bytes *what)
+{
+	bytes_add_u32(to, what->size);
+	bytes_add(to, what->data, what->size);
+}
+
+static void tell64(struct bytes *to, const struct bytes *what)
+{
+	bytes_add_u64(to, what->size);
+	bytes_add(to, what->data, what->size);
+}
+
+static void tell_start(const struct trace_head *head, struct bytes *to)
+{
+	bytes_add(to, "\x17\x08\x44tracing", 10);
+	bytes_add_string(to, "6");
+	bytes_add(to, (char[]){ __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ }, 1);
+	bytes_add(to, (char[]){ sizeof(long) }, 1);
+	bytes_add_u32(to, head->page_size);
+	bytes_add_string(to, "header_page");
+	tell64(to, &head->header_page);
+	bytes_add_string(to, "header_event");
+	tell64(to, &head->header_event);
+}
+
+/* How many events the system of event @i has, from @i on. */
+static unsigned int same_system(const struct trace_head *head, unsigned int i)
+{
+	unsigned int n = 1;
+
+	while (i + n < head->nr_events &&
+	       !strcmp(head->events[i + n].system, head->events[i].system))
+		n++;
+	return n;
+}
+
+static void tell_formats(const struct trace_head *head, struct bytes *to)
+{
+	unsigned int i, n, systems = 0;
+
+	bytes_add_u32(to, head->nr_tracers);
+	bytes_add(to, head->tracers.data, head->tracers.size);
+
+	for (i = 0; i < head->nr_events; i += same_system(head, i))
+		systems++;
+	bytes_add_u32(to, systems);
+	for (i = 0; i < head->nr_events; i += n) {
+		n = same_system(head, i);
+		bytes_add_string(to, head->events[i].system);
+		bytes_add_u32(to, n);
+		for (unsigned int k = i; k < i + n; k++)
+			tell64(to, &head->events[k].format);
+	}
+}
+
+static void tell_option(struct bytes *to, unsigned int id, const void *data, size_t size)
+{
+	bytes_add_u16(to, id);
+	bytes_add_u32(to, size);
+	bytes_add(to, data, size);
+}
+
+static void tell_text(struct bytes *to, unsigned int id, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void tell_text(struct bytes *to, unsigned int id, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	if (text)
+		tell_option(to, id, text, strlen(text) + 1);
+	else
+		to->error = -ENOMEM;
+	free(text);
+}
+
+static void tell_options(const struct trace_head *head, struct bytes *to)
+{
+	uint32_t nr_cpus = head->nr_cpus;
+	struct utsname name;
+
+	bytes_add(to, "options  ", 10);
+	tell_text(to, OPTION_TRACECLOCK, "%.*s", (int)head->clock.size, head->clock.data);
+	if (!uname(&name))
+		tell_text(to, OPTION_UNAME, "%s %s %s %s", name.sysname, name.nodename,
+			  name.release, name.machine);
+	tell_text(to, OPTION_VERSION, "tracemap " TRACEMAP_VERSION);
+	tell_option(to, OPTION_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));
+	for (unsigned int i = 0; i < head->nr_cpus; i++) {
+		if (head->stats[i].size)
+			tell_text(to, OPTION_CPUSTAT, "CPU: %u\n%.*s", i,
+				  (int)head->stats[i].size, head->stats[i].data);
+	}
+	bytes_add_u16(to, 0);
+}
+
+int trace_head_write(const struct trace_head *head, struct bytes *to)
+{
+	tell_start(head, to);
+	tell_formats(head, to);
+	tell32(to, &head->kallsyms);
+	tell32(to, &head->printk);
+	tell64(to, &head->cmdlines);
+	bytes_add_u32(to, head->nr_cpus);
+	tell_options(head, to);
+	bytes_add(to, "flyrecord", 10);
+	return to->error;
+}
+
+/* ---- From the outside ---- */
+
+static int add_what_changes(struct trace_head *head)
+{
+	int ret = add_enabled_events(head);
+
+	return ret ? ret : replace_by_file(&head->cmdlines, head->top, "saved_cmdlines");
+}
+
+int trace_head_refresh(struct trace_head *head)
+{
+	int ret = add_what_changes(head);
+	char *file;
+
+	for (unsigned int i = 0; i < head->nr_cpus && !ret; i++) {
+		if (asprintf(&file, "per_cpu/cpu%u/stats", i) < 0)
+			return -ENOMEM;
+		ret = replace_by_file(&head->stats[i], head->dir, file);
+		free(file);
+	}
+	return ret;
+}
+
+static int gather(struct trace_head *head)
+{
+	int ret;
+
+	ret = add_file(&head->header_page, head->dir, "events/header_page");
+	if (!ret)
+		ret = add_file(&head->header_event, head->dir, "events/header_event");
+	if (!ret)
+		ret = add_file(&head->clock, head->dir, "trace_clock");
+	if (!ret)
+		ret = replace_by_file(&head->printk, head->top, "printk_formats");
+	if (!ret)
+		ret = add_tracer_formats(head);
+	if (!ret)
+		ret = add_what_changes(head);
+	return ret ? ret : add_kallsyms(head);
+}
+
+int trace_head_new(struct trace_head **headp, const char *top, const char *dir,
+		   unsigned int nr_cpus, unsigned int page_size)
+{
+	struct trace_head *head = calloc(1, sizeof(*head));
+	int ret = -ENOMEM;
+
+	if (!head)
+		return -ENOMEM;
+	head->nr_cpus = nr_cpus;
+	head->page_size = page_size;
+	head->top = strdup(top);
+	head->dir = strdup(dir);
+	head->stats = calloc(nr_cpus, sizeof(*head->stats));
+	if (head->top && head->dir && head->stats)
+		ret = gather(head);
+	if (ret) {
+		trace_head_free(head);
+		return ret;
+	}
+	*headp = head;
+	return 0;
+}
+
+void trace_head_free(struct trace_head *head)
+{
+	if (!head)
+		return;
+	for (unsigned int i = 0; i < head->nr_events; i++)
+		free_event(&head->events[i]);
+	for (unsigned int i = 0; head->stats && i < head->nr_cpus; i++)
+		bytes_free(&head->stats[i]);
+	bytes_free(&head->tracers);
+	bytes_free(&head->header_page);
+	bytes_free(&head->header_event);
+	bytes_free(&head->kallsyms);
+	bytes_free(&head->printk);
+	bytes_free(&head->cmdlines);
+	bytes_free(&head->clock);
+	free(head->events);
+	free(head->stats);
+	free(head->top);
+	free(head->dir);
+	free(head);
+}
+
+size_t trace_head_may_grow(const struct trace_head *head)
+{
+	enum { LINE = 32, STATS = 512, FORMATS = 65536 };
+	struct bytes b = { .error = 0 };
+	size_t lines = 0;
+
+	if (!add_file(&b, head->top, "saved_cmdlines_size")) {
+		bytes_add(&b, "", 1);
+		lines = b.data ? strtoul(b.data, NULL, 10) : 0;
+	}
+	bytes_free(&b);
+	return lines * LINE + head->nr_cpus * STATS + FORMATS;
+}

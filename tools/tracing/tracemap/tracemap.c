@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap: stream, record and watch the trace buffers of the kernel, the
+ * cheapest way the kernel has.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "verbs.h"
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+static const struct verb verbs[] = {
+	{ "stream", cmd_stream, "print events as they happen, all CPUs in the order of time" },
+	{ "record", cmd_record, "write events to a file for trace-cmd report and KernelShark" },
+	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
+	{ "info", cmd_info, "tell what this kernel can do, and how it would be read" },
+};
+
+#define NR_VERBS	(sizeof(verbs) / sizeof(verbs[0]))
+
+static void help(FILE *to)
+{
+	fputs("usage: tracemap VERB [OPTION]...\n"
+	      "       tracemap VERB --help\n\n", to);
+	for (unsigned int i = 0; i < NR_VERBS; i++) {
+		if (verbs[i].run)
+			fprintf(to, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+	}
+	fputs("\n  --help\n  --version\n", to);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (unsigned int i = 0; i < NR_VERBS; i++) {
+		if (verbs[i].run && !strcmp(verbs[i].name, name))
+			return &verbs[i];
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	if (argc < 2) {
+		help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		help(stdout);
+		return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("tracemap " TRACEMAP_VERSION);
+		return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	}
+	verb = find_verb(argv[1]);
+	if (!verb) {
+		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n", argv[1]);
+		return EXIT_USAGE;
+	}
+	return verb->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What has to be put back, and the keeper: a process that does it when the
+ * command dies.
+ *
+ * The keeper reads a pipe. What comes are entries, "path\0wvalue\0" or
+ * "path\0r\0" of a folder to be removed, each with its length before it, so that
+ * half of one is recognized. An empty entry means that everything is done. It
+ * acts when the pipe ends: the command has closed it, or is no more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "undo.h"
+
+/* A mapping or an open file of a process that just ended is still going away. */
+#define REMOVE_TRIES	200
+#define REMOVE_WAIT_US	50000
+
+struct undo {
+	struct undo *before;
+	char *value;		/* NULL: @path is a folder to remove */
+	char path[];
+};
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		size -= n;
+	}
+	return 0;
+}
+
+int write_file(const char *path, const char *value, bool truncate)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0));
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, value, strlen(value));
+	/* Some lists take effect only then. */
+	if (close(fd) < 0 && !ret)
+		ret = -errno;
+	return ret;
+}
+
+static int remove_folder(const char *path)
+{
+	for (int i = 0; rmdir(path) < 0; i++) {
+		if (errno == ENOENT)
+			return 0;
+		if ((errno != EBUSY && errno != EINTR) || i == REMOVE_TRIES)
+			return -errno;
+		usleep(REMOVE_WAIT_US);
+	}
+	return 0;
+}
+
+static int undo_one(const struct undo *undo)
+{
+	int ret;
+
+	if (!undo->value) {
+		ret = remove_folder(undo->path);
+		if (ret)
+			complain(ABOUT_INSTANCE, ret, "%s stays; rmdir removes it", undo->path);
+		return ret;
+	}
+	ret = write_file(undo->path, undo->value, true);
+	if (ret)
+		complain(ABOUT_SETTING, ret, "%s cannot be set back to \"%s\"",
+			 undo->path, undo->value);
+	return ret;
+}
+
+static int run_list(struct undo_list *list)
+{
+	struct undo *undo;
+	int ret = 0;
+
+	while ((undo = list->last)) {
+		int one = undo_one(undo);
+
+		ret = ret ? ret : one;
+		list->last = undo->before;
+		free(undo->value);
+		free(undo);
+	}
+	return ret;
+}
+
+static int push(struct undo_list *list, const char *path, const char *value)
+{
+	struct undo *undo = malloc(sizeof(*undo) + strlen(path) + 1);
+
+	if (!undo)
+		return -ENOMEM;
+	strcpy(undo->path, path);
+	undo->value = value ? strdup(value) : NULL;
+	if (value && !undo->value) {
+		free(undo);
+		return -ENOMEM;
+	}
+	undo->before = list->last;
+	list->last = undo;
+	return 0;
+}
+
+/* ---- The keeper's side ---- */
+
+static char *read_to_end(int fd, size_t *size)
+{
+	char *data = NULL, *more;
+	ssize_t n;
+
+	for (*size = 0; ; *size += n) {
+		more = realloc(data, *size + 4096);
+		if (!more)
+			break;
+		data = more;
+		n = read(fd, data + *size, 4096);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n <= 0)
+			break;
+	}
+	return data;
+}
+
+static bool parse_entries(struct undo_list *list, const char *data, size_t size)
+{
+	uint32_t length;
+
+	for (size_t at = 0; size - at >= sizeof(length); at += length) {
+		const char *path, *value;
+
+		memcpy(&length, data + at, sizeof(length));
+		at += sizeof(length);
+		if (!length)
+			return true;	/* done by the command */
+		if (length > size - at)
+			break;
+		path = data + at;
+		value = path + strlen(path) + 2;
+		push(list, path, value[-1] == 'w' ? value : NULL);
+	}
+	return false;
+}
+
+static void keep(int fd)
+{
+	struct undo_list list = { .fd = -1 };
+	size_t size = 0;
+	char *data = read_to_end(fd, &size);
+
+	if (data && !parse_entries(&list, data, size) && list.last)
+		run_list(&list);
+	free(data);
+	_exit(0);
+}
+
+/* Whatever ends the command must not end the keeper. */
+static void become_keeper(int fd)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	setsid();
+	if (chdir("/") < 0)
+		_exit(1);
+	prctl(PR_SET_NAME, "tracemap-keeper", 0, 0, 0);
+	/* Who reads our output waits for its end. */
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	keep(fd);
+}
+
+/* ---- The command's side ---- */
+
+int undo_begin(struct undo_list *list)
+{
+	int ends[2];
+
+	list->last = NULL;
+	list->fd = -1;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	list->keeper = fork();
+	if (list->keeper < 0) {
+		int ret = -errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return ret;
+	}
+	if (!list->keeper) {
+		close(ends[1]);
+		become_keeper(ends[0]);
+	}
+	close(ends[0]);
+	list->fd = ends[1];
+	return 0;
+}
+
+/* If the keeper was killed we go on without it. */
+static void tell_keeper(struct undo_list *list, const char *path, const char *value)
+{
+	size_t path_size = strlen(path) + 1;
+	size_t value_size = value ? strlen(value) + 1 : 1;
+	uint32_t length = path_size + 1 + value_size;
+	char *entry = malloc(sizeof(length) + length);
+
+	if (!entry)
+		return;
+	memcpy(entry, &length, sizeof(length));
+	memcpy(entry + sizeof(length), path, path_size);
+	entry[sizeof(length) + path_size] = value ? 'w' : 'r';
+	memcpy(entry + sizeof(length) + path_size + 1, value ? value : "", value_size);
+	write_all(list->fd, entry, sizeof(length) + length);
+	free(entry);
+}
+
+int undo_add(struct undo_list *list, const char *path, const char *value)
+{
+	int ret = push(list, path, value);
+
+	if (!ret && list->fd >= 0)
+		tell_keeper(list, path, value);
+	return ret;
+}
+
+int undo_all(struct undo_list *list)
+{
+	int ret = run_list(list);
+	uint32_t done = 0;
+
+	if (list->fd < 0)
+		return ret;
+	write_all(list->fd, (const char *)&done, sizeof(done));
+	close(list->fd);
+	list->fd = -1;
+	while (waitpid(list->keeper, NULL, 0) < 0 && errno == EINTR)
+		;
+	return ret;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A list of what has to be put back, the last thing first. Two processes have
+ * it: the command, and its keeper, which is sent every entry before the thing
+ * it undoes is done.
+ */
+#ifndef _TRACEMAP_UNDO_H
+#define _TRACEMAP_UNDO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct undo;	/* an entry, linked to the one before */
+
+struct undo_list {
+	struct undo *last;
+	pid_t keeper;
+	int fd;		/* to the keeper, -1: there is none */
+};
+
+/* Forks the keeper; 0 or a negative errno. */
+int undo_begin(struct undo_list *list);
+
+/* @value NULL: remove the folder @path; else write @value to the file @path. */
+int undo_add(struct undo_list *list, const char *path, const char *value);
+
+/* Undo all of it, dismiss the keeper. Returns 0 or the first error, said. */
+int undo_all(struct undo_list *list);
+
+/* Empty the file if it is a list (@truncate), write all of @value to it. */
+int write_file(const char *path, const char *value, bool truncate);
+
+#endif /* _TRACEMAP_UNDO_H */
