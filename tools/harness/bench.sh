@@ -24,7 +24,7 @@ tables_of()
 	case $1 in
 	stock)		echo drain growth peers writer wakeup loss ring_buffer_benchmark ;;
 	before)		echo writer ring_buffer_benchmark ;;
-	ours)		echo drain growth get_reader peers writer map index wakeup loss \
+	ours)		echo drain library growth get_reader peers writer map index wakeup loss \
 				ring_buffer_benchmark ;;
 	mainline)	echo drain growth get_reader peers writer map wakeup loss ;;
 	esac

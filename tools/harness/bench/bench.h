@@ -147,9 +147,14 @@ extern unsigned int bpf_payload;
 /* perf.c and bpf.c */
 extern size_t outside_size;	/* bytes of their buffers */
 
+/* drain.c: one result of a table. */
+int drain_point(const char *table, const struct way *way, unsigned int subbuf_kib,
+		unsigned int payload);
+
 /* One file each: the tables. */
 int table_drain(void);
 int table_growth(void);
+int table_library(void);
 int table_get_reader(void);
 int table_peers(void);
 int table_irqs_off(void);

@@ -190,7 +190,8 @@ static unsigned int marks_per_subbuf(unsigned int subbuf_kib, unsigned int paylo
 	return (subbuf_kib * KIB - 16) / record;
 }
 
-static int drain_point(const struct way *way, unsigned int subbuf_kib, unsigned int payload)
+int drain_point(const char *table, const struct way *way, unsigned int subbuf_kib,
+		unsigned int payload)
 {
 	struct fill fill = {
 		.subbuf_kib = subbuf_kib,
@@ -204,7 +205,7 @@ static int drain_point(const struct way *way, unsigned int subbuf_kib, unsigned 
 
 	if (ret < 0)
 		return ret;
-	result("drain", "way=%s payload=%u subbuf=%u calls=%.3f copied=%.1f value=%.2f",
+	result(table, "way=%s payload=%u subbuf=%u calls=%.3f copied=%.1f value=%.2f",
 	       way->name, payload, subbuf_kib,
 	       per_kib(cost.tally.calls, &cost.tally),
 	       per_kib(cost.tally.copied, &cost.tally), cost.event);
@@ -214,7 +215,7 @@ static int drain_point(const struct way *way, unsigned int subbuf_kib, unsigned 
 static int drain_payloads(const struct way *way, unsigned int subbuf_kib)
 {
 	for (unsigned int payload = 8; payload <= 1024; payload *= 2) {
-		int ret = drain_point(way, subbuf_kib, payload);
+		int ret = drain_point("drain", way, subbuf_kib, payload);
 
 		if (ret < 0)
 			return ret;

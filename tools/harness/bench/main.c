@@ -24,6 +24,7 @@ static const struct {
 	int (*run)(void);
 } tables[] = {
 	{ "drain", table_drain },
+	{ "library", table_library },
 	{ "growth", table_growth },
 	{ "get_reader", table_get_reader },
 	{ "peers", table_peers },

@@ -98,6 +98,19 @@ made_up_wakeup()
 	done
 }
 
+made_up_library()
+{
+	local way payload
+	for payload in 8 32 128; do
+		for way in mapping live copy; do
+			echo "result library way=$way payload=$payload subbuf=4 value=20"
+		done
+		for way in consume in-place observe records; do
+			echo "result library way=$way payload=$payload subbuf=4 value=25"
+		done
+	done
+}
+
 made_up_ways()
 {
 	local way payload n calls
@@ -123,6 +136,7 @@ made_up()
 	each_kernel made_up_writer
 	each_kernel made_up_map
 	each_kernel made_up_wakeup
+	made_up_library
 	made_up_ways
 }
 
@@ -143,7 +157,7 @@ all_met()
 	reports 0 'What was to be reached' "$work/good"
 	not grep 'NOT met' "$work/printed" "$work/out/bench.md"
 	not grep '"met": false' "$work/out/bench.json"
-	[ "$(verdicts met)" -eq 21 ]
+	[ "$(verdicts met)" -eq 22 ]
 }
 
 drawings()
@@ -226,7 +240,7 @@ time_is_not_judged()
 
 scratch
 made_up >"$work/good"
-echo 1..35
+echo 1..36
 check "bench: results are kept, complete"		keep_again
 check "bench: the kept results are as report.py writes them" same "$kept"
 check "bench: the README's table is of the kept results" same README.md
@@ -267,6 +281,8 @@ check "bench: a large live index is told"		\
 	missed "s/(index kernel=ours mib=256 .*memory=).*/\12110000/" 'memory of the live index'
 check "bench: a sleepy observer is told"		\
 	missed "s/(wakeup kernel=ours way=live state=asleep value=)5000/\17501/" 'sleeping observer'
+check "bench: a library that adds much is told"		\
+	missed "s/(library way=observe payload=32 .*value=)25/\126.1/" 'libtracemap'
 check "bench: an expensive page is told"		\
 	missed "s/(map kernel=ours mib=64 .*value=)391/\1401/" 'a page'
 check "bench: mapping that is not linear is told"	\

@@ -11,7 +11,7 @@ from typing import Iterable, Mapping, Union
 Cell = Union[int, float, str]
 Row = dict[str, Cell]
 
-TABLES = ("meta", "drain", "get_reader", "peers", "irqs_off", "writer", "map", "index", "wakeup",
+TABLES = ("meta", "drain", "library", "get_reader", "peers", "irqs_off", "writer", "map", "index", "wakeup",
           "loss", "cpus", "growth")
 
 # What was measured; every other key of a line says where.

@@ -120,6 +120,26 @@ def drain_calls(results: Results) -> Table:
                   "copied, 64 KiB"], rows)
 
 
+# What the library does, and the loop that does the same without it.
+LIBRARY = {"consume": ("mapping", "consuming"), "in-place": ("live", "observing in place"),
+           "observe": ("copy", "observing, each sub-buffer copied"),
+           "records": ("mapping", "consuming, a call for each record")}
+
+
+def library(results: Results) -> Table:
+    """What the library adds."""
+    rows = [[label, *(text for payload in PAYLOADS
+                      for text in (optional(results, "library", show=event_cost, way=bare,
+                                            payload=payload),
+                                   event_cost(results.get("library", way=way, payload=payload))))]
+            for way, (bare, label) in LIBRARY.items()]
+    return Table(f"Going through events with libtracemap ({results.unit})",
+                 drained(results) + " 4 KiB sub-buffers. Beside each way of the library is a bare "
+                 "loop that reads in that way, with nothing but `subbuf.h` and `live.h`.",
+                 ["way to read", *(f"{payload} bytes, {whose}" for payload in PAYLOADS
+                                   for whose in ("bare", "library"))], rows)
+
+
 def get_reader(results: Results) -> Table:
     """Cost of the ioctl."""
     rows = []
@@ -329,6 +349,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "drain_payload": drain_payload,
     "drain_subbuf": drain_subbuf,
     "drain_calls": drain_calls,
+    "library": library,
     "get_reader": get_reader,
     "irqs_off": irqs_off,
     "peers": peers,

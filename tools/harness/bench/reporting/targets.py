@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Iterable, Optional
 
 from .results import Absent, Cell, Results
-from .tables import GET_READER_NEEDS, PAYLOADS, UNMAPPED
+from .tables import GET_READER_NEEDS, LIBRARY, PAYLOADS, UNMAPPED
 from .text import Table, change, event_cost, number
 
 # A ratio, and where it was found.
@@ -101,6 +101,20 @@ def observing_calls(results: Results) -> Target:
         raise Absent("no calls= in a result of way=live")
     return Target("system calls of an observer while there is something to read, every payload "
                   "and sub-buffer", "0", number(max(calls)), max(calls) == 0)
+
+
+def library(results: Results) -> Target:
+    """The library adds little."""
+    found: list[Found] = []
+    for way in ("consume", "in-place", "observe"):
+        bare, label = LIBRARY[way]
+        found += [(results.get("library", way=way, payload=payload)
+                   / results.get("library", way=bare, payload=payload),
+                   f"{label}, {payload} bytes") for payload in PAYLOADS]
+    ratio, where = max(found)
+    return Target("going through events with libtracemap, batch by batch, 8 / 32 / 128 bytes",
+                  "at most 1.3 times the bare loop", f"{ratio:.2f} times at most ({where})",
+                  ratio <= 1.3)
 
 
 def drain_large(results: Results) -> Target:
@@ -277,7 +291,7 @@ TARGETS: list[Callable[[Results], Target]] = [
     get_reader_cost, get_reader_flat, drain_small, drain_large, against_read, against_mainline,
     against_mainline_all, irqs_off, writer_unmapped, writer_mapped, map_page, map_linear,
     map_no_wait, map_memory, observing, observing_calls, live_unmapped, live_mapped,
-    live_observers, live_memory, live_wakeup,
+    live_observers, live_memory, live_wakeup, library,
 ]
 
 
