@@ -160,7 +160,7 @@ find_image()
 	scratch
 	find_base
 	stage_onto_base "$work/stage"
-	image=$cache/image-$( (echo "$series_key $flavour $arch${flavour_make[*]:+ ${flavour_make[*]}}"; gcc --version
+	image=$cache/image-$( (echo "$kernel_key $flavour $arch${flavour_make[*]:+ ${flavour_make[*]}}"; gcc --version
 		flavour_fragments | xargs cat
 		flavour_modules | while read -r dir; do
 			(cd "$dir" && find . -type f | sort | xargs sha256sum)

@@ -100,7 +100,16 @@ find_base()
 	esac
 }
 
-# Sets stage (a folder with the files the series changes) and series_key.
+# key_of_stage [TEST]...: a hash of the base and the staged files that find's
+# TESTs are true of.
+key_of_stage()
+{
+	(echo "$base_id"; cd "$stage" || exit
+	 find . -type f "$@" -print0 | sort -z | xargs -0 -r sha256sum) | hash_of
+}
+
+# Sets stage (a folder with the files the series changes), series_key, and
+# kernel_key, which leaves out what no kernel is built from.
 # An unpinned base is accepted here or not at all.
 stage_onto_base()
 {
@@ -112,8 +121,8 @@ stage_onto_base()
 	fi
 	[ "$base_pinned" = yes ] || [ "$linux" != 6.1 ] ||
 		say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
-	series_key=$( (echo "$base_id"; cd "$stage" || exit
-		find . -type f -print0 | sort -z | xargs -0 -r sha256sum) | hash_of)
+	series_key=$(key_of_stage)
+	kernel_key=$(key_of_stage ! -path './tools/*' ! -path './Documentation/*' ! -name MAINTAINERS)
 }
 
 # Whoever looks at src-ID-NAME or builds from it holds this lock.
