@@ -6,12 +6,28 @@
 
 . "$(dirname "$0")/../check-lib.sh"
 
-# FILE_PATH_CHANGES: MAINTAINERS is a file of this repository.
+# FILE_PATH_CHANGES: MAINTAINERS is a file of this repository. The others name
+# macros and habits that programs outside the kernel do not have: they are for
+# patches that bring such programs, and nothing else.
+ignore=FILE_PATH_CHANGES
+outside=ARRAY_SIZE,NR_CPUS,BIT_MACRO,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_KERNEL_TYPES
+outside+=,LONG_LINE_STRING,SPLIT_STRING,EMBEDDED_FUNCTION_NAME,VOLATILE
+
+# Does a mail touch the programs, and no file of the kernel proper?
+is_outside()
+{
+	local files
+	files=$(sed -n 's,^+++ b/,,p' "$1")
+	[ -n "$files" ] && ! grep -qvE '^(tools/(lib|tracing)/tracemap|samples/tracemap_bpf)/' <<<"$files"
+}
+
 checkpatch()
 {
+	local ignored=$ignore
+	! is_outside "$1" || ignored+=,$outside
 	# It leaves a file where it runs.
 	(cd "$work" && perl "$base/scripts/checkpatch.pl" --root="$base" --no-color --strict \
-		--quiet --ignore FILE_PATH_CHANGES "$1") >"$work/findings" 2>&1 || :
+		--quiet --ignore "$ignored" "$1") >"$work/findings" 2>&1 || :
 	empty "$work/findings"
 }
 
