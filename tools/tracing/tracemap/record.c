@@ -323,7 +323,7 @@ static int open_all(struct run *run)
 
 static void print_bytes(char *text, size_t size, uint64_t bytes)
 {
-	static const char units[] = "kMGT";
+	static const char units[] = "KMGT";
 	double value = bytes / 1024.0;
 	int unit = 0;
 
