@@ -223,6 +223,17 @@ struct tracemap_figures {
 	uint32_t epoch;
 };
 
+/*
+ * How many events are there to be read, about. Who has caught up has consumed of
+ * the sub-buffer that is being written, of which @committed knows nothing yet.
+ */
+static inline uint64_t tracemap_figures_unread(const struct tracemap_figures *f)
+{
+	uint64_t passed = f->overwritten + f->consumed;
+
+	return f->committed > passed ? f->committed - passed : 0;
+}
+
 int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 			 struct tracemap_figures *figures);
 

@@ -428,7 +428,7 @@ uint64_t recording_unread(const struct recording *r)
 		struct tracemap_figures figures;
 
 		if (!tracemap_cpu_figures(r->tracks[i]->cpu, &figures))
-			sum += figures.committed - figures.overwritten - figures.consumed;
+			sum += tracemap_figures_unread(&figures);
 	}
 	return sum;
 }

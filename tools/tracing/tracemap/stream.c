@@ -292,7 +292,7 @@ static unsigned long long unread(const struct stream *s)
 		struct tracemap_figures f;
 
 		if (!tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
-			sum += f.committed - f.overwritten - f.consumed;
+			sum += tracemap_figures_unread(&f);
 	}
 	return sum;
 }
