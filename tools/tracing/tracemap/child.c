@@ -59,7 +59,7 @@ int child_prepare(struct child *child, char **argv)
 {
 	int go[2], failed[2];
 
-	*child = (struct child){ .go = -1, .fd = -1, .failed = -1 };
+	*child = (struct child)CHILD_NONE;
 	if (!argv || !argv[0])
 		return 0;
 	if (pipe2(go, O_CLOEXEC) < 0)

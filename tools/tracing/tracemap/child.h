@@ -19,6 +19,9 @@ struct child {
 	int status;	/* as of waitpid() */
 };
 
+/* Nothing to close, nobody to stop. */
+#define CHILD_NONE	{ .go = -1, .fd = -1, .failed = -1 }
+
 /* @argv: NULL-terminated, or NULL: no child. Call it after stop_on_signals(). */
 int child_prepare(struct child *child, char **argv);
 int child_start(struct child *child, const char *name);

@@ -658,7 +658,11 @@ static void survive_large_files(void)
 int cmd_record(int argc, char **argv)
 {
 	struct request request = { .way = TRACEMAP_CONSUME };
-	struct run run = { .request = &request, .out.fd = STDOUT_FILENO };
+	struct run run = {
+		.request = &request,
+		.child = CHILD_NONE,
+		.out.fd = STDOUT_FILENO,
+	};
 	int ret = parse(&request, argc, argv), status = ret ? EXIT_USAGE : EXIT_OK;
 
 	if (ret > 0) {

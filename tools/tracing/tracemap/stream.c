@@ -684,7 +684,7 @@ static int parse_options(struct stream *s, int argc, char **argv)
 int cmd_stream(int argc, char **argv)
 {
 	struct stream s = {
-		.child = { .go = -1, .fd = -1, .failed = -1 },
+		.child = CHILD_NONE,
 		.out = { .fd = STDOUT_FILENO },
 		.epoll = -1,
 	};
