@@ -13,7 +13,7 @@
  *	EMPTY -> READY, FAILING, GONE	it was asked
  *	READY -> READY, EMPTY, FAILING, GONE
  *					its record was handed out, it was asked again
- *	FAILING -> EMPTY, GONE		the error was passed on
+ *	FAILING -> EMPTY, GONE		the error was passed on: EMPTY if it is not the end
  *
  * Who holds the oldest record goes next. If one is EMPTY, something older may
  * be on its way there: a writer takes the time first and is done later. So the
@@ -367,8 +367,8 @@ static int tell_failure(struct tracemap_merge *m)
 	m->nr_failing--;
 	m->failed_cpu = s->item.rec.cpu;
 	s->state = GONE;
-	/* Damage to a sub-buffer is not damage to those behind it. */
-	if (s->cpu && s->error == -EBADMSG) {
+	/* A signal is no end, and damage to a sub-buffer none to those behind it. */
+	if (s->error == -EINTR || (s->cpu && s->error == -EBADMSG)) {
 		s->state = EMPTY;
 		m->nr_empty++;
 		m->ask_all = true;
@@ -555,8 +555,8 @@ int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, u
  * Return: 1; 0 if there is nothing yet, or what there is has to wait, see
  * tracemap_merge_timeout(); -ENODATA if all sources are at their end, or there
  * are none; or what a source has said, and tracemap_merge_failed_cpu() tells
- * which. The next call goes on with the others; only -EBADMSG of a tracemap_cpu,
- * a damaged sub-buffer, does not end that.
+ * which. The next call goes on with the others; only -EINTR, and -EBADMSG of a
+ * tracemap_cpu, a damaged sub-buffer, do not end that.
  */
 int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec)
 {

@@ -1014,6 +1014,25 @@ static void a_source_that_is_damaged_has_failed(void)
 	feed_free(f);
 }
 
+static void a_signal_ends_no_source(void)
+{
+	struct feed *f = feed_new(3);
+	struct pair p;
+
+	pair_open(&p, 0);
+	feed_add(f, p.m);
+	f->end = -EINTR;
+	tube_end(&p.a);
+	tube_end(&p.b);
+	says(p.m, -EINTR);
+	check(f->asked == 1);
+	f->end = -ENODATA;
+	says(p.m, -ENODATA);
+	check(f->asked == 2);
+	pair_close(&p);
+	feed_free(f);
+}
+
 static void behind_a_damaged_sub_buffer_it_goes_on(void)
 {
 	struct tube c;
@@ -1576,6 +1595,7 @@ static const struct {
 	TEST(a_failure_is_told_and_the_others_go_on),
 	TEST(of_several_failures_each_is_told),
 	TEST(a_source_that_is_damaged_has_failed),
+	TEST(a_signal_ends_no_source),
 	TEST(behind_a_damaged_sub_buffer_it_goes_on),
 	TEST(nothing_added_is_the_end),
 	TEST(the_delay_is_ten_ms_if_nothing_is_said),
