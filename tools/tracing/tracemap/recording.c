@@ -247,6 +247,9 @@ int recording_next(void *arg, struct tracemap_record *rec)
 
 	while (!look(track, &record)) {
 		ret = pull(track);
+		/* It has been written as it is; to the merge it would be the end. */
+		if (ret == -EBADMSG)
+			continue;
 		if (ret <= 0)
 			return ret;
 		track->untold = add_missed(track->untold, track->batch->missed);
