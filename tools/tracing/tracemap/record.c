@@ -181,8 +181,9 @@ static int parse(struct request *request, int argc, char **argv)
 		if (ret)
 			return ret;
 	}
-	if (optind < argc)
-		request->command = argv + optind;
+	ret = selection_command(&request->selection, argc, argv, &request->command);
+	if (ret)
+		return ret;
 	if (selection_is_empty(&request->selection) && !request->selection.instance) {
 		say("nothing to record: -e names events, -p a tracer, -i an instance that is set up");
 		return -EINVAL;

@@ -175,6 +175,22 @@ bool selection_is_empty(const struct selection *sel)
 	return !sel->nr_events && !sel->tracer;
 }
 
+int selection_command(const struct selection *sel, int argc, char **argv, char ***command)
+{
+	*command = NULL;
+	if (optind < argc && strcmp(argv[optind - 1], "--")) {
+		say("\"%s\" is no option; a command goes behind --", argv[optind]);
+		return -EINVAL;
+	}
+	if (optind < argc)
+		*command = argv + optind;
+	if (sel->child_only && !*command) {
+		say("--child-only: there is no command behind --");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 void selection_free(struct selection *sel)
 {
 	free(sel->events);

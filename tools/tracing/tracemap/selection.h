@@ -72,6 +72,12 @@ int selection_option(struct selection *sel, int option, const char *arg);
 /* Whether the selection asks for events or a tracer. */
 bool selection_is_empty(const struct selection *sel);
 
+/*
+ * What is left of @argv behind the options, from @optind on: a command behind "--", or
+ * nothing. 0 or -EINVAL, said.
+ */
+int selection_command(const struct selection *sel, int argc, char **argv, char ***command);
+
 /* Set the instance up: buffers, clock, filters, tracer, events; tracing is off before and after. */
 int selection_apply(const struct selection *sel, struct session *session);
 

@@ -643,10 +643,6 @@ static int check_options(struct stream *s)
 		say("nothing to trace: -e EVENT, -p TRACER, or -i INSTANCE to read what is traced there");
 		return -EINVAL;
 	}
-	if (opt->sel.child_only && !opt->command) {
-		say("--child-only: there is no command behind --");
-		return -EINVAL;
-	}
 	if (!opt->until)
 		return 0;
 	ret = regcomp(&s->until, opt->until, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);
@@ -672,13 +668,8 @@ static int parse_options(struct stream *s, int argc, char **argv)
 		if (ret < 0)
 			return ret;
 	}
-	if (optind < argc && strcmp(argv[optind - 1], "--")) {
-		say("\"%s\" is no option; a command goes behind --", argv[optind]);
-		return -EINVAL;
-	}
-	if (optind < argc)
-		s->opt.command = argv + optind;
-	return check_options(s);
+	ret = selection_command(&s->opt.sel, argc, argv, &s->opt.command);
+	return ret ? ret : check_options(s);
 }
 
 int cmd_stream(int argc, char **argv)
