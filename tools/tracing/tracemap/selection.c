@@ -252,7 +252,7 @@ static char *cpu_mask(const struct selection *sel)
 	return text;
 }
 
-/* The others need not trace what nobody reads. */
+/* The others need not trace what nobody reads; in an instance of somebody's he may. */
 static int set_cpus(const struct selection *sel, struct session *session)
 {
 	char *mask, file[64];
@@ -267,6 +267,8 @@ static int set_cpus(const struct selection *sel, struct session *session)
 		say("there is no CPU %d here", sel->cpus[i]);
 		return -ENOENT;
 	}
+	if (!session_is_own(session))
+		return 0;
 	mask = cpu_mask(sel);
 	ret = mask ? session_set(session, "tracing_cpumask", mask) : no_memory();
 	free(mask);
