@@ -292,6 +292,28 @@ static void tell_leftovers(const char *instances)
 	closedir(dir);
 }
 
+/*
+ * A signal that ends us between the two would leave the folder behind, and to make one
+ * may take long. It waits.
+ */
+static int make_folder(struct session *s)
+{
+	sigset_t all, before;
+	int ret;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	ret = mkdir(s->dir, 0750) < 0 ? -errno : 0;
+	if (!ret) {
+		s->own = true;
+		ret = undo_add(&s->undo, s->dir, NULL);
+		if (ret)
+			rmdir(s->dir);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
 /* Somebody in another PID namespace may have our number. */
 static int make_instance(struct session *s, const char *instances)
 {
@@ -304,12 +326,9 @@ static int make_instance(struct session *s, const char *instances)
 		if (asprintf(&s->name, i ? OWN_PREFIX "%d.%d" : OWN_PREFIX "%d", getpid(), i) < 0 ||
 		    asprintf(&s->dir, "%s/%s", instances, s->name) < 0)
 			return -ENOMEM;
-		ret = mkdir(s->dir, 0750) < 0 ? -errno : 0;
+		ret = make_folder(s);
 	}
-	if (ret)
-		return complain(ABOUT_INSTANCE, ret, "%s", s->dir);
-	s->own = true;
-	return undo_add(&s->undo, s->dir, NULL);
+	return ret ? complain(ABOUT_INSTANCE, ret, "%s", s->dir) : 0;
 }
 
 static int open_own(struct session *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A list of what has to be put back, the last thing first. Two processes have
- * it: the command, and its keeper, which is sent every entry before the thing
- * it undoes is done.
+ * it: the command, and its keeper, which is sent every entry before the setting
+ * it puts back is changed; that of a folder right after it was made, when it is ours.
  */
 #ifndef _TRACEMAP_UNDO_H
 #define _TRACEMAP_UNDO_H
