@@ -3,8 +3,10 @@
  * tracemap: stream, record and watch the trace buffers of the kernel, the
  * cheapest way the kernel has.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs.h"
 
@@ -43,10 +45,26 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
+/*
+ * Of the first three descriptors one that is closed would be the next file of ours:
+ * the keeper's pipe, the recording. To write to what is opened here is an error still.
+ */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct verb *verb;
 
+	open_standard_files();
 	if (argc < 2) {
 		help(stderr);
 		return EXIT_USAGE;
