@@ -19,6 +19,8 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
 
 #define NR_SIGNALS	(sizeof(signals) / sizeof(signals[0]))
 
+static struct sigaction before[NR_SIGNALS];
+
 static void handle(int sig)
 {
 	uint64_t one = 1;
@@ -46,6 +48,10 @@ int stop_on_signals(void)
 		return -error;
 	}
 	for (unsigned int i = 0; i < NR_SIGNALS; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		/* nohup: it is to go on without the terminal. */
+		if (signals[i] == SIGHUP && before[i].sa_handler == SIG_IGN)
+			continue;
 		sa.sa_handler = signals[i] == SIGPIPE ? SIG_IGN : handle;
 		sigaction(signals[i], &sa, NULL);
 	}
@@ -73,5 +79,5 @@ void stop_clear_fd(void)
 void stop_reset(void)
 {
 	for (unsigned int i = 0; i < NR_SIGNALS; i++)
-		signal(signals[i], SIG_DFL);
+		sigaction(signals[i], &before[i], NULL);
 }
