@@ -221,6 +221,8 @@ static int open_buffers(struct run *run)
 	o.way = run->request->way;
 	o.nr_cpus = run->request->selection.nr_cpus;
 	o.cpus = run->request->selection.cpus;
+	/* First: a CPU that comes while they are opened is to be looked for. */
+	hotplug_begin(&run->hotplug, HOTPLUG_MS);
 	run->quarter = quarter_of_buffer(run->session);
 	o.wake_bytes = run->request->live ? 1 : run->quarter;
 	ret = tracemap_open(&run->t, session_dir(run->session), &o);
@@ -626,7 +628,6 @@ static int record(struct run *run)
 	bool ran;
 
 	say_how(run);
-	hotplug_begin(&run->hotplug, HOTPLUG_MS);
 	run->started = now();
 	ran = !child_start(&run->child, name);
 	if (ran)

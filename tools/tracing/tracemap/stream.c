@@ -363,6 +363,8 @@ static int open_buffers(struct stream *s)
 	options.flags = s->opt.from_now ? TRACEMAP_FROM_NOW : 0;
 	options.nr_cpus = s->opt.sel.nr_cpus;
 	options.cpus = s->opt.sel.cpus;
+	/* First: a CPU that comes while they are opened is to be looked for. */
+	hotplug_begin(&s->hotplug, HOTPLUG_MS);
 	ret = tracemap_open(&s->t, session_dir(s->session), &options);
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(s->session));
@@ -464,7 +466,6 @@ static int start(struct stream *s)
 	ret = tracemap_decoder_new(&s->decoder, session_dir(s->session));
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
-	hotplug_begin(&s->hotplug, HOTPLUG_MS);
 	drops_begin(&s->drops, s->t);
 	s->drops_new_events = drops_new_events(s->session);
 	ret = watch_all(s);
