@@ -43,8 +43,10 @@ char *event_read_file(const char *dir, const char *file, size_t *size)
 		if (room - length < 4096) {
 			char *more = realloc(text, room = 2 * room + 8192);
 
-			if (!more)
+			if (!more) {
+				n = -1;
 				break;
+			}
 			text = more;
 		}
 		do {

@@ -66,8 +66,10 @@ static char *read_file(const char *path)
 		if (room - size < 2) {
 			room = 2 * room + 4096;
 			more = realloc(text, room);
-			if (!more)
+			if (!more) {
+				n = -1;
 				break;
+			}
 			text = more;
 		}
 		n = read(fd, text + size, room - size - 1);
