@@ -129,7 +129,9 @@ static void pick_expanded(char *text)
 }
 
 /*
- * Of a list of functions: no heading, no module or count behind the name.
+ * Of a list of functions: no heading, no module or count behind the name. Probes
+ * ("f:traceoff:unlimited") are listed too, but stay when the list is emptied, and
+ * would be there twice.
  */
 static void pick_names(char *text)
 {
@@ -139,6 +141,8 @@ static void pick_names(char *text)
 		size_t length = strcspn(line, " \t");
 
 		if (line[0] == '#' || !length)
+			continue;
+		if (memchr(line, ':', length) && !memmem(line, length, ":mod:", 5))
 			continue;
 		memmove(to, line, length);
 		to += length;
