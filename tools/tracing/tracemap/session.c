@@ -215,6 +215,11 @@ static int keep_setting(struct session *s, const char *file, const char *path)
 	before = as_it_was(s, file);
 	if (!before)
 		return -errno;
+	/* The CPUs' differ, and what they are would be lost. */
+	if (ends_with(file, "buffer_size_kb") && !strcmp(before, "X")) {
+		free(before);
+		return -ENOTUNIQ;
+	}
 	ret = undo_add(&s->undo, path, before);
 	free(before);
 	return ret;
