@@ -338,7 +338,8 @@ static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool look_a
 	return look_again_ms(cpu);
 }
 
-static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu)
+/* @percent: what waits_for_percent() said, -1: it was not asked yet. */
+static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
 	int ret = -EOPNOTSUPP;
 
@@ -354,7 +355,9 @@ static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu)
 	if (!ret)
 		return watch(t, cpu, true);
 	/* Where it could have been told but was not, that is soon over. */
-	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP || waits_for_percent(t));
+	if (ret == -EOPNOTSUPP && *percent < 0)
+		*percent = waits_for_percent(t);
+	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP || *percent);
 }
 
 /* Nothing can be waited for: all CPUs have something, or one has an error. */
@@ -385,11 +388,11 @@ static bool any_by_poll(const struct tracemap *t)
 /* Milliseconds until the first look, 0: the epoll descriptor tells all. */
 static int arm_all(struct tracemap *t)
 {
+	int first = 0, percent = -1;
 	unsigned int i;
-	int first = 0;
 
 	for (i = 0; i < t->nr; i++) {
-		int ms = arm_cpu(t, t->cpus[i]);
+		int ms = arm_cpu(t, t->cpus[i], &percent);
 
 		if (ms < 0)
 			return ms;
