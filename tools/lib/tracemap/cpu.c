@@ -626,6 +626,24 @@ int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 	return stats_size(cpu, f);
 }
 
+int tracemap__live_figures(const struct live_observer *o, const struct trace_buffer_meta *meta,
+			   struct tracemap_figures *f)
+{
+	struct live_figures live;
+	int ret = live_figures(o, meta, &live);
+
+	if (ret)
+		return ret;
+	f->committed = live.committed;
+	f->overwritten = live.overwritten;
+	f->consumed = live.consumed;
+	f->dropped = live.dropped;
+	f->used = live.used;
+	f->nr_subbufs = live.nr_subbufs;
+	f->epoch = live.epoch;
+	return 0;
+}
+
 /**
  * tracemap_cpu_figures - what the buffer tells of itself
  * @cpu: the handle

@@ -150,6 +150,10 @@ void tracemap__finish(struct tracemap_cpu *cpu);
 /* Figures out of per_cpu/cpuN/stats, for ways that have no others. */
 int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 
+/* The same as an observer sees them. */
+int tracemap__live_figures(const struct live_observer *o, const struct trace_buffer_meta *meta,
+			   struct tracemap_figures *f);
+
 /* Is the kernel ours? It has the live index then, and its mapping is cheap. */
 bool tracemap__kernel_lives(int fd);
 

@@ -159,25 +159,13 @@ static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 static int map_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 {
 	const struct map_state *m = &cpu->map;
-	struct live_figures live;
 	int ret;
 
-	if (!m->mapping.index) {
-		ret = tracemap__stats(cpu, f);
-		f->nr_subbufs = m->nr_subbufs;
-		return ret;
-	}
-	ret = live_figures(&m->observer, m->mapping.meta, &live);
-	if (ret)
-		return ret;
-	f->committed = live.committed;
-	f->overwritten = live.overwritten;
-	f->consumed = live.consumed;
-	f->dropped = live.dropped;
-	f->used = live.used;
-	f->nr_subbufs = live.nr_subbufs;
-	f->epoch = live.epoch;
-	return 0;
+	if (m->mapping.index)
+		return tracemap__live_figures(&m->observer, m->mapping.meta, f);
+	ret = tracemap__stats(cpu, f);
+	f->nr_subbufs = m->nr_subbufs;
+	return ret;
 }
 
 static void map_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
@@ -189,7 +177,7 @@ static void map_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 	raw->subbufs = m->subbufs;
 	raw->subbufs_size = m->mapping.size - raw->meta_size;
 	raw->index = m->mapping.index;
-	raw->index_size = m->mapping.index_size;
+	raw->index_size = raw->index ? m->mapping.index_size : 0;
 	raw->reader = load(&m->mapping.meta->reader.id);
 }
 

@@ -69,19 +69,8 @@ static int observe_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 static int observe_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 {
 	const struct observe_state *s = &cpu->observe;
-	struct live_figures live;
-	int ret = live_figures(&s->observer, s->mapping.meta, &live);
 
-	if (ret)
-		return ret;
-	f->committed = live.committed;
-	f->overwritten = live.overwritten;
-	f->consumed = live.consumed;
-	f->dropped = live.dropped;
-	f->used = live.used;
-	f->nr_subbufs = live.nr_subbufs;
-	f->epoch = live.epoch;
-	return 0;
+	return tracemap__live_figures(&s->observer, s->mapping.meta, f);
 }
 
 static void observe_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
