@@ -380,7 +380,7 @@ int selection_apply(const struct selection *sel, struct session *session)
 			return ret;
 		ret = session_hide_self(session);
 		if (ret)
-			return complain(ABOUT_SETTING, ret, "set_event_notrace_pid");
+			return ret;
 	}
 	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		ret = steps[i](sel, session);

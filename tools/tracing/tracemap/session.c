@@ -272,6 +272,8 @@ int session_hide_self(struct session *session)
 		/* No function tracer, or a kernel before 5.7: then it is seen. */
 		if (ret == -ENOENT || ret == -ENODEV)
 			ret = 0;
+		else if (ret)
+			complain(ABOUT_SETTING, ret, "%s/%s", session->dir, files[i]);
 	}
 	return ret;
 }
