@@ -67,8 +67,10 @@ static int replace_by_file(struct bytes *b, const char *dir, const char *file)
 	struct bytes now = { .error = 0 };
 
 	if (add_file(&now, dir, file) < 0) {
+		int error = now.error;
+
 		bytes_free(&now);
-		return now.error;
+		return error;
 	}
 	bytes_free(b);
 	*b = now;
