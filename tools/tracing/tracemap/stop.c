@@ -15,7 +15,7 @@
 int stop_fd = -1;
 static int count, last;
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE };
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE };
 
 #define NR_SIGNALS	(sizeof(signals) / sizeof(signals[0]))
 

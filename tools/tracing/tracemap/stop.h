@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Signals that ask to stop (INT, TERM, HUP) are counted and make stop_fd
+ * Signals that ask to stop (INT, TERM, HUP, QUIT) are counted and make stop_fd
  * readable; so does SIGCHLD, without being counted. SIGPIPE is ignored: write()
  * says EPIPE. They interrupt system calls. A SIGHUP that was ignored stays so.
  */
