@@ -281,26 +281,6 @@ static int open_live(struct run *run)
 	return add_sources(run, 0);
 }
 
-/* The child finds where to write marks of its own. */
-static int prepare_child(struct run *run)
-{
-	int ret;
-
-	setenv("TRACEMAP_INSTANCE", session_dir(run->session), 1);
-	ret = child_prepare(&run->child, run->request->command);
-	if (!ret && run->child.pid)
-		ret = selection_limit_to(&run->request->selection, run->session, run->child.pid);
-	return ret;
-}
-
-/* An instance of somebody else's stays as it is, unless it shall have more. */
-static int switch_on(struct run *run)
-{
-	if (!session_is_own(run->session) && selection_is_empty(&run->request->selection))
-		return 0;
-	return session_trace(run->session, true);
-}
-
 static int open_all(struct run *run)
 {
 	int ret = session_open(&run->session, run->request->selection.instance);
@@ -312,14 +292,15 @@ static int open_all(struct run *run)
 	if (!ret)
 		ret = selection_apply(&run->request->selection, run->session);
 	if (!ret)
-		ret = prepare_child(run);
+		ret = selection_prepare_child(&run->request->selection, run->session, &run->child,
+					      run->request->command);
 	if (!ret)
 		ret = open_buffers(run);
 	if (!ret)
 		ret = open_recording(run);
 	if (!ret)
 		ret = open_live(run);
-	return ret ? ret : switch_on(run);
+	return ret ? ret : selection_switch_on(&run->request->selection, run->session);
 }
 
 /* ---- While it runs ---- */

@@ -390,7 +390,7 @@ int selection_apply(const struct selection *sel, struct session *session)
 	return 0;
 }
 
-int selection_limit_to(const struct selection *sel, struct session *session, int pid)
+static int limit_to(const struct selection *sel, struct session *session, int pid)
 {
 	static const char * const files[][2] = {
 		{ "options/event-fork", "1" },
@@ -411,4 +411,21 @@ int selection_limit_to(const struct selection *sel, struct session *session, int
 			return complain(ABOUT_SETTING, ret, "%s", files[i][0]);
 	}
 	return 0;
+}
+
+int selection_prepare_child(const struct selection *sel, struct session *session,
+			    struct child *child, char **command)
+{
+	int ret;
+
+	setenv("TRACEMAP_INSTANCE", session_dir(session), 1);
+	ret = child_prepare(child, command);
+	if (!ret && child->pid)
+		ret = limit_to(sel, session, child->pid);
+	return ret;
+}
+
+int selection_switch_on(const struct selection *sel, struct session *session)
+{
+	return changes_nothing(sel, session) ? 0 : session_trace(session, true);
 }

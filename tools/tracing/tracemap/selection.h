@@ -6,6 +6,7 @@
  *	-p, --tracer NAME			-l, --function GLOB
  *	-C, --cpus LIST				-i, --instance NAME
  *	-b, --buffer SIZE			--clock NAME
+ *	-F, --child-only
  *
  * SELECTION_OPTIONS goes into a struct option array, SELECTION_SHORT into the
  * short options, and what getopt_long() returns to selection_option() first.
@@ -16,6 +17,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
+#include "child.h"
 #include "session.h"
 
 #define SELECTION_SHORT		"e:f:p:l:C:i:b:F"
@@ -78,11 +80,18 @@ bool selection_is_empty(const struct selection *sel);
  */
 int selection_command(const struct selection *sel, int argc, char **argv, char ***command);
 
-/* Set the instance up: buffers, clock, filters, tracer, events; tracing is off before and after. */
+/* Set the instance up: buffers, clock, filters, tracer, events; tracing is off then. */
 int selection_apply(const struct selection *sel, struct session *session);
 
-/* With --child-only: trace process @pid and what it forks only. */
-int selection_limit_to(const struct selection *sel, struct session *session, int pid);
+/*
+ * Fork @command, if there is one, to wait for child_start(): with --child-only it and what
+ * it forks are all that is traced. It finds where to write marks of its own.
+ */
+int selection_prepare_child(const struct selection *sel, struct session *session,
+			    struct child *child, char **command);
+
+/* Trace. An instance of somebody else's stays as it is, unless it shall have more. */
+int selection_switch_on(const struct selection *sel, struct session *session);
 
 void selection_free(struct selection *sel);
 

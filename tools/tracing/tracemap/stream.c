@@ -421,25 +421,6 @@ static void say_how(const struct stream *s)
 	    tracemap_way_name(tracemap_cpu_way(cpu)));
 }
 
-/* The child finds where to write marks of its own. */
-static int prepare_child(struct stream *s)
-{
-	int ret;
-
-	setenv("TRACEMAP_INSTANCE", session_dir(s->session), 1);
-	ret = child_prepare(&s->child, s->opt.command);
-	if (!ret && s->child.pid)
-		ret = selection_limit_to(&s->opt.sel, s->session, s->child.pid);
-	return ret;
-}
-
-static int switch_on(struct stream *s)
-{
-	if (!session_is_own(s->session) && selection_is_empty(&s->opt.sel))
-		return 0;
-	return session_trace(s->session, true);
-}
-
 static bool drops_new_events(const struct session *session)
 {
 	char *overwrite = session_get(session, "options/overwrite");
@@ -458,7 +439,8 @@ static int start(struct stream *s)
 	if (!ret)
 		ret = selection_apply(&s->opt.sel, s->session);
 	if (!ret)
-		ret = prepare_child(s);
+		ret = selection_prepare_child(&s->opt.sel, s->session, &s->child,
+					      s->opt.command);
 	if (!ret)
 		ret = open_buffers(s);
 	if (ret)
@@ -470,7 +452,7 @@ static int start(struct stream *s)
 	s->drops_new_events = drops_new_events(s->session);
 	ret = watch_all(s);
 	if (!ret)
-		ret = switch_on(s);
+		ret = selection_switch_on(&s->opt.sel, s->session);
 	return ret;
 }
 
