@@ -838,8 +838,11 @@ static inline int live__map_whole(int fd, off_t offset, size_t (*size_of)(const 
 		return -errno;
 	*size = size_of(start);
 	*whole = mmap(NULL, *size, PROT_READ, MAP_SHARED, fd, offset);
-	if (*whole == MAP_FAILED)
+	if (*whole == MAP_FAILED) {
 		ret = -errno;
+		*whole = NULL;
+		*size = 0;
+	}
 	munmap(start, page);
 	return ret;
 }

@@ -221,6 +221,9 @@ struct tracemap_figures {
 	uint32_t nr_subbufs;
 	uint32_t subbuf_size;
 	uint32_t epoch;
+
+	/* private: room to grow, 0 */
+	uint64_t reserved[8];
 };
 
 /*
@@ -259,6 +262,9 @@ struct tracemap_raw {
 	size_t index_size;
 	struct subbuf_format format;
 	uint32_t reader;
+
+	/* private: room to grow, 0 */
+	uint64_t reserved[8];
 };
 
 int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw);

@@ -181,6 +181,9 @@ static int pull(struct track *track)
 		return track->recording->write_error;
 	ret = tracemap_cpu_fetch(track->cpu, &track->batch);
 	if (ret <= 0) {
+		/* What was behind the damage, nobody has counted. */
+		if (ret == -EBADMSG)
+			track->recording->missed_unknown = true;
 		track->batch = NULL;
 		return ret;
 	}

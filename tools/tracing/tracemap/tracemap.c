@@ -29,17 +29,15 @@ static void help(FILE *to)
 {
 	fputs("usage: tracemap VERB [OPTION]...\n"
 	      "       tracemap VERB --help\n\n", to);
-	for (unsigned int i = 0; i < NR_VERBS; i++) {
-		if (verbs[i].run)
-			fprintf(to, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
-	}
+	for (unsigned int i = 0; i < NR_VERBS; i++)
+		fprintf(to, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
 	fputs("\n  --help\n  --version\n", to);
 }
 
 static const struct verb *find_verb(const char *name)
 {
 	for (unsigned int i = 0; i < NR_VERBS; i++) {
-		if (verbs[i].run && !strcmp(verbs[i].name, name))
+		if (!strcmp(verbs[i].name, name))
 			return &verbs[i];
 	}
 	return NULL;
