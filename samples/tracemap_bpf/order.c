@@ -100,7 +100,8 @@ static int expect(struct tracemap_merge *m, int answer, unsigned int t)
 	int ret = tracemap_merge_next(m, &rec);
 
 	if (ret != answer)
-		return complain(ret < 0 ? ret : -EBADMSG, "t%u: merging answered %d, not %d", t, ret, answer);
+		return complain(ret < 0 ? ret : -EBADMSG, "t%u: merging answered %d, not %d",
+				t, ret, answer);
 	if (!ret)
 		return 0;
 	ret = check_event(&rec, false, &event);
@@ -109,7 +110,8 @@ static int expect(struct tracemap_merge *m, int answer, unsigned int t)
 	return ret;
 }
 
-static int see_three(struct tracemap_merge *m, const struct program *program, struct curtain *curtain)
+static int see_three(struct tracemap_merge *m, const struct program *program,
+		     struct curtain *curtain)
 {
 	uint64_t fill = tracemap_perf_fill(program->perf[0]);
 	int ret = 0;
@@ -316,10 +318,12 @@ static int check_stamp(struct live *live, const struct tracemap_record *rec,
 		       const struct numbered *event)
 {
 	bool late = rec->flags & TRACEMAP_LATE;
+	bool older = rec->ts < live->newest;
 
-	if (late != (rec->ts < live->newest))
-		return complain(-EBADMSG, "event %u of CPU %d, of %llu ns, after %llu ns", event->number,
-				rec->cpu, (unsigned long long)rec->ts, live->newest);
+	if (late != older)
+		return complain(-EBADMSG, "event %u of CPU %d, of %llu ns, after %llu ns",
+				event->number, rec->cpu, (unsigned long long)rec->ts,
+				live->newest);
 	if (!late)
 		live->newest = rec->ts;
 	return account_event(account_of(live, rec->cpu), rec, event);
@@ -391,11 +395,12 @@ static int all_at_once(struct live *live)
 		ret = tell_last_loss(live);
 	for (unsigned int i = 0; i < live->program.nr && !ret; i++) {
 		if (live->accounts[i].next != live->total + 1)
-			ret = complain(-EBADMSG, "CPU %d: the last event is %u", live->program.cpu[i],
-				       live->accounts[i].next - 1);
+			ret = complain(-EBADMSG, "CPU %d: the last event is %u",
+				       live->program.cpu[i], live->accounts[i].next - 1);
 	}
 	if (!ret)
-		printf("order: %u events on each of %u CPUs at once: %llu seen, %llu told lost, %llu late\n",
+		printf("order: %u events on each of %u CPUs at once: "
+		       "%llu seen, %llu told lost, %llu late\n",
 		       live->total + 1, live->program.nr, live->seen, live->lost, live->late);
 	return ret;
 }

@@ -59,13 +59,26 @@ static void parse(int argc, char **argv, struct options *options)
 
 	while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		switch (c) {
-		case 'o': options->object = optarg; break;
-		case 'n': options->count = strtoul(optarg, NULL, 0); break;
-		case 'i': options->by_index = true; break;
-		case 'u': options->unmerged = true; break;
-		case 't': options->perf_time = true; break;
-		case 'h': usage(stdout); exit(0);
-		default: wrong_usage();
+		case 'o':
+			options->object = optarg;
+			break;
+		case 'n':
+			options->count = strtoul(optarg, NULL, 0);
+			break;
+		case 'i':
+			options->by_index = true;
+			break;
+		case 'u':
+			options->unmerged = true;
+			break;
+		case 't':
+			options->perf_time = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		default:
+			wrong_usage();
 		}
 	}
 }

@@ -78,7 +78,8 @@ static int check_saved(const char *data, size_t size, unsigned int count)
 		if (check_event(&rec, false, &event))
 			return -EBADMSG;
 		if (event.number != number)
-			return complain(-EBADMSG, "event %u where %u should be", event.number, number);
+			return complain(-EBADMSG, "event %u where %u should be",
+					event.number, number);
 		at += header->size;
 	}
 	return number == count ? 0 : complain(-EBADMSG, "%u events of %u", number, count);

@@ -80,7 +80,7 @@ record_on()
 	local status=0
 	mkdir -p "$work/$1"
 	OUT=$work/$1 run record "$2" >"$work/results" || status=1
-	"$tests/record.host" "$work/$1" >>"$work/results" || status=1
+	python3 "$tests/record.host" "$work/$1" >>"$work/results" || status=1
 	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/results"
 	return $status
 }

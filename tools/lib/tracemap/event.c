@@ -130,7 +130,7 @@ bool event_field_number(struct tep_event *event, const char *name,
 
 static bool has_field(struct tep_event *event, const char *name)
 {
-	return tep_find_field(event, name) != NULL;
+	return tep_find_field(event, name);
 }
 
 static const struct {

@@ -82,7 +82,8 @@ void event_symbols_free(struct tracemap_decoder *d);
 
 /* event_format.c: the text of a format file, for libtraceevent, and what it makes of it */
 void event_fit_format(const char *text, int long_size, struct tracemap_line *line);
-void event_mark_symbol(const struct event_symbol *symbol, uint64_t address, char *text, size_t size);
+void event_mark_symbol(const struct event_symbol *symbol, uint64_t address,
+		       char *text, size_t size);
 void event_unmark(const char *text, struct tracemap_line *line);
 
 /* event_info.c: name and contents of an event, with the line end */

@@ -186,7 +186,8 @@ static void put_fields(struct tracemap_decoder *d, const struct event_format *fo
 
 static void put_start(const struct tracemap_record *rec, struct tracemap_line *line)
 {
-	tracemap_line_printf(line, "{\"ts\":%llu,\"cpu\":%d", (unsigned long long)rec->ts, rec->cpu);
+	tracemap_line_printf(line, "{\"ts\":%llu,\"cpu\":%d",
+			     (unsigned long long)rec->ts, rec->cpu);
 }
 
 static void put_loss(const struct tracemap_record *rec, struct tracemap_line *line)

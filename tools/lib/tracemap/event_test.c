@@ -13,7 +13,7 @@
 
 #include "event.h"
 
-static char top[] = "/tmp/tracemap-event.XXXXXX";
+static char top[32];
 static int failed;
 
 static void put_file(const char *dir, const char *file, const char *text)
@@ -73,7 +73,8 @@ static void expect(const char *what, struct tracemap_line *line, const char *wan
 	if (line->text && !strcmp(line->text, wanted)) {
 		printf("ok - %s\n", what);
 	} else {
-		printf("not ok - %s\n# %s# %s", what, line->text ? line->text : "(nothing)\n", wanted);
+		printf("not ok - %s\n# %s# %s", what,
+		       line->text ? line->text : "(nothing)\n", wanted);
 		failed = 1;
 	}
 	line->length = 0;
@@ -102,7 +103,9 @@ static const struct one sample = {
 static void test_events(struct tracemap_decoder *d, struct tracemap_line *line)
 {
 	struct one one = sample;
-	struct tracemap_record rec = { .ts = 1999999500, .data = &one, .size = sizeof(one), .cpu = 3 };
+	struct tracemap_record rec = {
+		.ts = 1999999500, .data = &one, .size = sizeof(one), .cpu = 3,
+	};
 
 	tracemap_text(d, &rec, line);
 	expect("text", line, "       some name-7       [003] dns21     2.000000: one: number=-5 "
@@ -172,6 +175,7 @@ int main(void)
 	struct tracemap_decoder *d;
 	char command[64];
 
+	snprintf(top, sizeof(top), "/tmp/tracemap-event.XXXXXX");
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();

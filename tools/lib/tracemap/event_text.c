@@ -137,7 +137,8 @@ int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 	if (rec->size >= EVENT_COMMON_SIZE)
 		put_event(d, rec, line);
 	else
-		tracemap_line_printf(line, "# CPU:%d [AN EVENT OF %u BYTES]\n", rec->cpu, rec->size);
+		tracemap_line_printf(line, "# CPU:%d [AN EVENT OF %u BYTES]\n",
+				     rec->cpu, rec->size);
 	return line->error;
 }
 
@@ -154,18 +155,18 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 {
 	(void)d;
 	tracemap_line_printf(line,
-		"# tracer: %s\n"
-		"#\n"
-		"# entries-in-buffer/entries-written: 0/0   #P:%ld\n"
-		"#\n"
-		"#                                _-----=> irqs-off/BH-disabled\n"
-		"#                               / _----=> need-resched\n"
-		"#                              | / _---=> hardirq/softirq\n"
-		"#                              || / _--=> preempt-depth\n"
-		"#                              ||| / _-=> migrate-disable\n"
-		"#                              |||| /     delay\n"
-		"#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
-		"#              | |         |   |||||     |         |\n",
-		tracer ? tracer : "nop", sysconf(_SC_NPROCESSORS_ONLN));
+			     "# tracer: %s\n"
+			     "#\n"
+			     "# entries-in-buffer/entries-written: 0/0   #P:%ld\n"
+			     "#\n"
+			     "#                                _-----=> irqs-off/BH-disabled\n"
+			     "#                               / _----=> need-resched\n"
+			     "#                              | / _---=> hardirq/softirq\n"
+			     "#                              || / _--=> preempt-depth\n"
+			     "#                              ||| / _-=> migrate-disable\n"
+			     "#                              |||| /     delay\n"
+			     "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
+			     "#              | |         |   |||||     |         |\n",
+			     tracer ? tracer : "nop", sysconf(_SC_NPROCESSORS_ONLN));
 	return line->error;
 }

@@ -42,7 +42,7 @@
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define noinline		__attribute__((noinline))
-#define always_inline		inline __attribute__((always_inline))
+#define always_inline		__attribute__((always_inline))
 
 /* A mark: at that time, events up to this number were there. */
 #define MARKS			4
@@ -134,15 +134,15 @@ static uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-static always_inline struct source *first_source(const struct tracemap_merge *m)
+static inline always_inline struct source *first_source(const struct tracemap_merge *m)
 {
 	return (struct source *)m->queue.first;
 }
 
 /* ---- Asking a source ---- */
 
-static always_inline void source_hold(struct source *s, const struct subbuf_record *r,
-				      const unsigned char *before)
+static inline always_inline void source_hold(struct source *s, const struct subbuf_record *r,
+					     const unsigned char *before)
 {
 	s->item.rec.ts = r->ts;
 	s->item.rec.data = r->data;
@@ -344,7 +344,7 @@ static void ask_round(struct tracemap_merge *m)
 /* ---- May the oldest record go? ---- */
 
 /* Nothing older can come any more, of those who have nothing. */
-static always_inline bool waited(const struct tracemap_merge *m, const struct source *s)
+static inline always_inline bool waited(const struct tracemap_merge *m, const struct source *s)
 {
 	if (!m->nr_empty)
 		return true;
@@ -465,7 +465,7 @@ static noinline int merge_slow(struct tracemap_merge *m, struct tracemap_record 
 }
 
 /* The first in the queue has something, and nobody has to be asked before. */
-static always_inline int begin_turn(struct tracemap_merge *m, struct tracemap_record *rec)
+static inline always_inline int begin_turn(struct tracemap_merge *m, struct tracemap_record *rec)
 {
 	struct source *s = first_source(m);
 
@@ -504,7 +504,7 @@ static noinline int next_turn_slow(struct tracemap_merge *m, struct tracemap_rec
  * The first holds a record that is not the oldest. Whose turn it is now is not
  * late: it has waited in the queue, and what went out meanwhile was older.
  */
-static always_inline int next_turn(struct tracemap_merge *m, struct tracemap_record *rec)
+static inline always_inline int next_turn(struct tracemap_merge *m, struct tracemap_record *rec)
 {
 	if (!likely(m->plain))
 		return next_turn_slow(m, rec);

@@ -87,8 +87,10 @@ static inline struct queue_item *queue__pop(struct queue *q)
 /* Put it between the last and the first. */
 static inline void queue__close_ring(struct queue *q, struct queue_item *item)
 {
-	if (!q->sorted++)
-		q->first = q->last = item;
+	if (!q->sorted++) {
+		q->first = item;
+		q->last = item;
+	}
 	item->behind = q->first;
 	q->last->behind = item;
 }

@@ -17,7 +17,8 @@ struct line {
 };
 
 static const struct line lines[] = {
-	{ ABOUT_TRACEFS, ENOENT, "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root" },
+	{ ABOUT_TRACEFS, ENOENT,
+	  "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root" },
 	{ ABOUT_TRACEFS, EACCES, "run as root" },
 	{ ABOUT_TRACEFS, EPERM, "run as root" },
 

@@ -139,14 +139,16 @@ int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page 
 		return 0;
 	one.start = s.first.pos;
 	one.ts = s.first.ts;
-	if (!tellable(piece) || capacity(piece) - (one.end - one.start) >= piece->format->commit_size) {
+	if (!tellable(piece) ||
+	    capacity(piece) - (one.end - one.start) >= piece->format->commit_size) {
 		make(&one, zeros, pages);
 		return 1;
 	}
 
 	/* What is behind the last event need not be kept. */
 	one.end = s.end;
-	if (s.events == 1 || capacity(piece) - (one.end - one.start) >= piece->format->commit_size) {
+	if (s.events == 1 ||
+	    capacity(piece) - (one.end - one.start) >= piece->format->commit_size) {
 		make(&one, zeros, pages);
 		return 1;
 	}

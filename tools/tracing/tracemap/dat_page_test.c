@@ -13,6 +13,7 @@ enum { SIZE = 256, DATA = 16, CAPACITY = SIZE - DATA };
 static const struct subbuf_format format = {
 	.subbuf_size = SIZE, .commit_offset = 8, .commit_size = 8, .data_offset = DATA,
 };
+
 static const unsigned char zeros[SIZE];
 static unsigned int checks;
 

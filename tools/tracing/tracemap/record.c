@@ -152,7 +152,8 @@ static int parse_option(struct request *request, int option, const char *arg)
 	case OPTION_SIZE:
 		return parse_size(arg, &request->size) && request->size ? 0 : wrong("--size", arg);
 	case OPTION_SUBBUF:
-		return parse_size(arg, &request->subbuf) && request->subbuf ? 0 : wrong("--subbuf", arg);
+		return parse_size(arg, &request->subbuf) && request->subbuf ?
+			0 : wrong("--subbuf", arg);
 	case OPTION_LIVE:
 		request->live = true;
 		return 0;
@@ -274,7 +275,8 @@ static int open_live(struct run *run)
 	if (!ret)
 		ret = tracemap_decoder_new(&run->decoder, session_dir(run->session));
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", session_dir(run->session));
+		return complain(ABOUT_TRACEFS, ret, "%s: formats of events",
+				session_dir(run->session));
 	tracer = session_get(run->session, "current_tracer");
 	tracemap_text_header(run->decoder, tracer, &run->out.line);
 	free(tracer);

@@ -19,7 +19,7 @@ bool parse_size(const char *text, unsigned long long *size)
 	static const char units[] = "kMG";
 	unsigned long long value;
 	const char *unit;
-	char *end;
+	char *end, c;
 
 	if (!isdigit((unsigned char)*text))
 		return false;
@@ -27,7 +27,8 @@ bool parse_size(const char *text, unsigned long long *size)
 	value = strtoull(text, &end, 10);
 	if (errno)
 		return false;
-	unit = *end ? strchr(units, *end == 'K' ? 'k' : *end == 'm' ? 'M' : *end == 'g' ? 'G' : *end) : NULL;
+	c = *end == 'K' ? 'k' : *end == 'm' ? 'M' : *end == 'g' ? 'G' : *end;
+	unit = c ? strchr(units, c) : NULL;
 	if (unit) {
 		int shift = 10 * (unit - units + 1);
 
@@ -110,7 +111,8 @@ static int add_cpus(struct selection *sel, const char *list)
 
 		if (!isdigit((unsigned char)*at))
 			goto wrong;
-		from = to = strtoul(at, &end, 10);
+		from = strtoul(at, &end, 10);
+		to = from;
 		if (*end == '-') {
 			at = end + 1;
 			if (!isdigit((unsigned char)*at))
@@ -239,7 +241,8 @@ static char *cpu_mask(const struct selection *sel)
 			highest = sel->cpus[i];
 	}
 	words = highest / 32 + 1;
-	text = at = malloc(9 * words + 1);
+	text = malloc(9 * words + 1);
+	at = text;
 	while (text && words--) {
 		unsigned int word = 0;
 
@@ -323,13 +326,16 @@ static int tracer_failed(struct session *session, const char *tracer, int error)
 	char *here = session_get(session, "available_tracers");
 	bool top = !strcmp(session_name(session), SESSION_TOP);
 
-	if (!top && has_word(known, tracer) && (error == -EINVAL || error == -ENODEV || error == -EBUSY))
-		say("the tracer %s works at the top level only, not in an instance: use -i /", tracer);
+	if (!top && has_word(known, tracer) &&
+	    (error == -EINVAL || error == -ENODEV || error == -EBUSY))
+		say("the tracer %s works at the top level only, not in an instance: use -i /",
+		    tracer);
 	else if (error == -EINVAL)
 		say("there is no tracer \"%s\"; there are: %s", tracer,
 		    here ? here : known ? known : "?");
 	else if (error == -EBUSY)
-		complain(ABOUT_SETTING, error, "the tracer %s: trace_pipe_raw is open or the buffers are mapped",
+		complain(ABOUT_SETTING, error,
+			 "the tracer %s: trace_pipe_raw is open or the buffers are mapped",
 			 tracer);
 	else
 		complain(ABOUT_SETTING, error, "the tracer %s", tracer);

@@ -8,7 +8,7 @@
  *	-b, --buffer SIZE			--clock NAME
  *	-F, --child-only
  *
- * SELECTION_OPTIONS goes into a struct option array, SELECTION_SHORT into the
+ * SELECTION_OPTIONS begins a struct option array, SELECTION_SHORT goes into the
  * short options, and what getopt_long() returns to selection_option() first.
  */
 #ifndef _TRACEMAP_SELECTION_H
@@ -22,7 +22,7 @@
 
 #define SELECTION_SHORT		"e:f:p:l:C:i:b:F"
 #define SELECTION_OPTIONS						\
-	{ "event", required_argument, NULL, 'e' },			\
+	[0] = { "event", required_argument, NULL, 'e' },		\
 	{ "filter", required_argument, NULL, 'f' },			\
 	{ "tracer", required_argument, NULL, 'p' },			\
 	{ "function", required_argument, NULL, 'l' },			\

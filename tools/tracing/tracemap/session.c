@@ -335,7 +335,8 @@ static int make_instance(struct session *s, const char *instances)
 	for (int i = 0; i < 100 && ret == -EEXIST; i++) {
 		free(s->name);
 		free(s->dir);
-		s->name = s->dir = NULL;
+		s->name = NULL;
+		s->dir = NULL;
 		if (asprintf(&s->name, i ? OWN_PREFIX "%d.%d" : OWN_PREFIX "%d", getpid(), i) < 0 ||
 		    asprintf(&s->dir, "%s/%s", instances, s->name) < 0)
 			return -ENOMEM;

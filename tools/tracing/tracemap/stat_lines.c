@@ -31,12 +31,17 @@ const char *stat_note(const struct watch *w, const struct panel *p, unsigned int
 
 	if (p->observes) {
 		notes[n++] = "read from the live index: no system call, no event taken.";
-		notes[n++] = "While this runs it counts as mapped: resizing it, or a snapshot, answers EBUSY.";
+		notes[n++] =
+			"While this runs it counts as mapped: "
+			"resizing it, or a snapshot, answers EBUSY.";
 		if (p->expanded)
-			notes[n++] = "The buffer was at its boot-time minimum: mapping it made it full size.";
+			notes[n++] =
+				"The buffer was at its boot-time minimum: "
+				"mapping it made it full size.";
 	} else {
 		notes[n++] = files_note(p->why);
-		notes[n++] = "Fill and bytes/s are estimates: from the length of the unread events.";
+		notes[n++] =
+			"Fill and bytes/s are estimates: from the length of the unread events.";
 	}
 	if (w->looks_for_mappers && w->mappers.some_hidden)
 		notes[n++] = "Not every process could be asked what it maps: run as root.";

@@ -123,7 +123,8 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 	output_begin_line(&s->out);
 	ret = decode(s, rec);
 	count_loss(s, rec);
-	s->events += rec->data != NULL;
+	if (rec->data)
+		s->events++;
 	s->last_ts = rec->ts;
 	if (!ret) {
 		check_limits(s);

@@ -191,8 +191,10 @@ int trace_dat_create(struct trace_dat **datp, const char *path, const struct tra
 	dat->nr_cpus = nr_cpus;
 	dat->page_size = page_size;
 	dat->regions = calloc(nr_cpus, sizeof(*dat->regions));
-	if (dat->regions)
-		ret = dat->fd = open_file(path);
+	if (dat->regions) {
+		dat->fd = open_file(path);
+		ret = dat->fd;
+	}
 	if (ret >= 0)
 		ret = begin(dat);
 	if (ret < 0) {

@@ -25,6 +25,7 @@ enum { PAGE = 4096, CPUS = 4, PAGES = 700 };
 static const struct subbuf_format format = {
 	.subbuf_size = PAGE, .commit_offset = 8, .commit_size = 8, .data_offset = 16,
 };
+
 static const unsigned char zeros[PAGE];
 
 /* What is read of a tracing folder, and no more. */

@@ -301,9 +301,11 @@ static void tell64(struct bytes *to, const struct bytes *what)
 
 static void tell_start(const struct trace_head *head, struct bytes *to)
 {
+	const char big_endian = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+
 	bytes_add(to, "\x17\x08\x44tracing", 10);
 	bytes_add_string(to, "6");
-	bytes_add(to, (char[]){ __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ }, 1);
+	bytes_add(to, &big_endian, 1);
 	bytes_add(to, (char[]){ sizeof(long) }, 1);
 	bytes_add_u32(to, head->page_size);
 	bytes_add_string(to, "header_page");

@@ -77,7 +77,8 @@ int main(int argc, char **argv)
 	}
 	verb = find_verb(argv[1]);
 	if (!verb) {
-		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n", argv[1]);
+		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n",
+			argv[1]);
 		return EXIT_USAGE;
 	}
 	return verb->run(argc - 1, argv + 1);

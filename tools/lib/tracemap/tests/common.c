@@ -168,6 +168,7 @@ const struct way_to_read ways[] = {
 	{ "observe", TRACEMAP_OBSERVE, 0, "ours" },
 	{ "observe in place", TRACEMAP_OBSERVE, TRACEMAP_IN_PLACE, "ours" },
 };
+
 const unsigned int nr_ways = ARRAY_SIZE(ways);
 
 const struct way_to_read *next_way(const struct way_to_read *after)

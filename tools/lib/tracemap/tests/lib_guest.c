@@ -40,7 +40,7 @@ static void compare_with_observers(const struct way_to_read *consumer)
 
 static void test_same_events(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		if (w->way != TRACEMAP_OBSERVE)
 			compare_with_observers(w);
 	}
@@ -49,7 +49,7 @@ static void test_same_events(void)
 /* Record by record, each looked at before it is taken. */
 static void test_records(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct account a = { 0 };
 		struct tracemap_record rec;
 		struct tracemap_cpu *cpu;
@@ -73,7 +73,7 @@ static void test_records(void)
 /* Records and batches have one place between them. */
 static void test_mixed(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_batch *b, *again;
 		struct account a = { 0 };
 		struct tracemap_record rec;
@@ -106,7 +106,7 @@ static void test_mixed(void)
 /* A small buffer, opened when empty, overrun, read; and that again. */
 static void test_loss(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_figures f;
 		struct account a = { 0 };
 		struct tracemap_cpu *cpu;
@@ -135,8 +135,8 @@ static void test_loss(void)
 /* Somebody reads a part of a sub-buffer, we go on there, by any two ways. */
 static void test_half_consumed(void)
 {
-	for_each_way(first) {
-		for_each_way(w) {
+	for (const struct way_to_read *first = next_way(NULL); first; first = next_way(first)) {
+		for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 			struct account a = { 0 };
 			struct tracemap_cpu *cpu;
 
@@ -164,7 +164,7 @@ static void test_half_consumed(void)
 /* The sub-buffer that is written is taken up again, event by event. */
 static void test_taken_up_again(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct account a = { 0 };
 		struct tracemap_cpu *cpu;
 
@@ -185,7 +185,7 @@ static void test_taken_up_again(void)
 
 static void test_from_now(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_options o = options_of(w);
 		struct tracemap_cpu *cpu = NULL;
 		struct account a = { 0 };
@@ -210,7 +210,7 @@ static void test_from_now(void)
 /* What came before the reset is gone, and that is said where the kernel says it. */
 static void test_reset(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct account a = { 0 };
 		struct tracemap_cpu *cpu;
 
@@ -236,7 +236,7 @@ static void test_reset(void)
 
 static void test_figures(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_figures f = { 0 };
 		struct account a = { 0 };
 		struct tracemap_raw raw;
@@ -267,7 +267,7 @@ static void test_figures(void)
 /* Sub-buffers that are larger than a page. */
 static void test_large_subbufs(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_figures f = { 0 };
 		struct account a = { 0 };
 		struct tracemap_cpu *cpu;

@@ -58,8 +58,6 @@ struct way_to_read {
 extern const struct way_to_read ways[];
 extern const unsigned int nr_ways;
 const struct way_to_read *next_way(const struct way_to_read *after);
-#define for_each_way(w) \
-	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w))
 
 struct tracemap_options options_of(const struct way_to_read *w);
 struct tracemap_cpu *open_way(const struct way_to_read *w, int cpu);

@@ -100,7 +100,7 @@ static void *write_slowly(void *arg)
 
 static void test_live(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct writer writers[CPUS];
 		struct merged d;
 
@@ -124,7 +124,7 @@ static void test_live(void)
 /* A sub-buffer in a delay would take 10 seconds. */
 static void test_idle_cpu(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct merged d;
 		double took;
 
@@ -143,7 +143,7 @@ static void test_idle_cpu(void)
 /* One event, and the other CPU has nothing: it is slept for until it is due. */
 static void test_one_event(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct merged d;
 		double took;
 
@@ -162,7 +162,7 @@ static void test_one_event(void)
 
 static void test_merged_loss(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct merged d;
 
 		if (w->flags & TRACEMAP_IN_PLACE)
@@ -189,4 +189,5 @@ const struct test merge_tests[] = {
 	{ "a record that waits for an idle CPU is slept for", test_one_event, NULL },
 	{ "merged, a loss is told where it was", test_merged_loss, NULL },
 };
+
 const unsigned int nr_merge_tests = sizeof(merge_tests) / sizeof(merge_tests[0]);

@@ -150,7 +150,7 @@ static void test_leaves_nothing(void)
 {
 	int before = dup(0), after;
 
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_options o = options_of(w);
 		struct account a = { 0 };
 		struct tracemap *t = NULL;
@@ -184,4 +184,5 @@ const struct test open_tests[] = {
 	{ "a snapshot keeps buffers from being mapped", test_snapshot, "ours mainline" },
 	{ "what was opened is closed", test_leaves_nothing, NULL },
 };
+
 const unsigned int nr_open_tests = ARRAY_SIZE(open_tests);

@@ -91,7 +91,7 @@ static void wait_for_events(const struct way_to_read *w, const char *percent)
 
 static void test_wait(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		wait_for_events(w, "50");
 		wait_for_events(w, "0");
 	}
@@ -130,7 +130,7 @@ static void stream_events(const struct way_to_read *w, const char *percent)
 
 static void test_stream(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		stream_events(w, "50");
 		stream_events(w, "0");
 	}
@@ -142,7 +142,7 @@ static void test_idle(void)
 	static const char * const sizes[] = { "12", "1024" };
 	static const char * const percents[] = { "0", "1", "50" };
 
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		for (unsigned int i = 0; i < ARRAY_SIZE(sizes) * ARRAY_SIZE(percents); i++) {
 			struct account a = { 0 };
 			struct tracemap *t;
@@ -219,7 +219,7 @@ static void own_epoll(const struct way_to_read *w, const char *percent)
 
 static void test_own_epoll(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		own_epoll(w, "50");
 		own_epoll(w, "0");
 	}
@@ -228,7 +228,7 @@ static void test_own_epoll(void)
 /* One CPU has a record in hand: it is for the other that one waits. */
 static void test_in_hand(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct writer writer = { .delay_ms = 100, .from = 1, .to = 1, .cpu = 1 };
 		struct tracemap_record rec;
 		struct tracemap *t;
@@ -261,7 +261,7 @@ static void test_in_hand(void)
 /* A mark of many bytes, where the kernel can tell. */
 static void test_wake_bytes(void)
 {
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct account a = { 0 };
 		struct tracemap *t;
 
@@ -291,7 +291,7 @@ static void test_signal(void)
 	struct sigaction sa = { .sa_handler = on_alarm };
 
 	sigaction(SIGALRM, &sa, NULL);
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap *t;
 
 		new_instance("256");
@@ -310,7 +310,7 @@ void test_hotplug(void)
 	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
 	bool first = true;
 
-	for_each_way(w) {
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct account a = { 0 };
 		struct tracemap *t;
 
@@ -356,4 +356,5 @@ const struct test wait_tests[] = {
 	{ "a wait for many bytes", test_wake_bytes, "ours" },
 	{ "a signal ends a wait", test_signal, NULL },
 };
+
 const unsigned int nr_wait_tests = ARRAY_SIZE(wait_tests);

@@ -57,6 +57,7 @@ no_instance()
 gone()
 {
 	for _ in $(seq "${1:-1}"); do
+		# shellcheck disable=SC2010 # a name is one of ours, or it is not
 		ls $T/instances | grep -q '^tracemap-' || return 0
 		usleep 100000
 	done
@@ -79,12 +80,17 @@ account()
 		match($0, /mark [0-9]+/) {
 			n = substr($0, RSTART + 5, RLENGTH - 5) + 0
 			if (n != last + 1 + pending) {
-				print "from mark " last + 0 " to " n ", " pending + 0 " said to be lost"
+				print "from mark " last + 0 " to " n ", " \
+					pending + 0 " said to be lost"
 				bad = 1
 			}
 			pending = 0; last = n; seen++
 		}
-		/^CPU:[0-9]+ \[LOST [0-9]+ EVENTS\]/ { sub(/.*LOST /, ""); pending += $1; lost += $1 }
+		/^CPU:[0-9]+ \[LOST [0-9]+ EVENTS\]/ {
+			sub(/.*LOST /, "")
+			pending += $1
+			lost += $1
+		}
 		END {
 			print "seen " seen + 0 ", lost " lost + 0 ", written " written
 			exit bad || seen + lost != written
@@ -98,6 +104,6 @@ settings()
 			set_event set_event_pid set_event_notrace_pid set_ftrace_filter \
 			set_ftrace_pid set_ftrace_notrace_pid options/event-fork \
 			options/function-fork events/sched/*/filter; do
-		echo "$f: $(cat $f 2>/dev/null)"
+		echo "$f: $(cat "$f" 2>/dev/null)"
 	done)
 }
