@@ -12,7 +12,11 @@
 
 #include "cpu.h"
 #include "live_sim.h"
-#include "subbuf_gen.h"
+
+#define MAKE_MAX	65536
+#include "subbuf_make.h"
+
+#define HOST_FORMAT	((struct subbuf_format){ 4096, 8, 8, 16, subbuf__host_big })
 
 static int failures;
 
@@ -30,23 +34,34 @@ static int new_file(void)
 	return memfd_create("core_test", MFD_CLOEXEC);
 }
 
-static void put_page(int fd, struct gen *g)
+/* @words of payload, each of them @value; 28 words or less. */
+static void put_event(struct subbuf_make *m, uint64_t delta, uint32_t value, uint32_t words)
 {
-	check(write(fd, g->page, g->f.subbuf_size) == (ssize_t)g->f.subbuf_size);
-	free(g->page);
+	uint32_t data[SUBBUF_TYPE_DATA_MAX];
+
+	if (m->f.big_endian != subbuf__host_big)
+		value = __builtin_bswap32(value);
+	for (uint32_t i = 0; i < words; i++)
+		data[i] = value;
+	check(make_event(m, m->ts + delta, data, 4 * words));
+}
+
+static void put_page(int fd, const struct subbuf_make *m)
+{
+	check(write(fd, m->bytes, m->f.subbuf_size) == (ssize_t)m->f.subbuf_size);
 }
 
 /* Events of the values @from to @to, each 1 later, the first at @ts. */
 static void put_events(int fd, const struct subbuf_format *f, uint64_t ts,
 		       uint32_t from, uint32_t to, int64_t missed)
 {
-	struct gen g;
+	struct subbuf_make m;
 
-	gen_start(&g, f, ts - 1);
+	make_begin(&m, f, ts - 1);
 	for (; from <= to; from++)
-		gen_event(&g, 1, from, 1 + from % 28);
-	gen_end(&g, missed);
-	put_page(fd, &g);
+		put_event(&m, 1, from, 1 + from % 28);
+	make_finish(&m, missed);
+	put_page(fd, &m);
 }
 
 static struct tracemap_cpu *open_file(int fd, const struct subbuf_format *f)
@@ -124,25 +139,23 @@ static void test_formats(void)
 /* Also before a time stamp, before padding, and before nothing at all. */
 static void test_loss(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_cpu *cpu;
 	int fd = new_file();
-	struct gen g;
+	struct subbuf_make m;
 
-	gen_start(&g, &f, 50);
-	gen_time_stamp(&g, 1000);
-	gen_event(&g, 5, 1, 2);
-	gen_end(&g, 3);
-	put_page(fd, &g);
-	gen_start(&g, &f, 2000);
-	gen_head(&g, SUBBUF_TYPE_PADDING, 1);
-	gen_put(&g, 8);
-	gen_put(&g, 0);
-	gen_end(&g, 4);
-	put_page(fd, &g);
-	gen_start(&g, &f, 3000);
-	gen_end(&g, -1);
-	put_page(fd, &g);
+	make_begin(&m, &f, 50);
+	make_time(&m, SUBBUF_TYPE_TIME_STAMP, 1000);
+	put_event(&m, 5, 1, 2);
+	make_finish(&m, 3);
+	put_page(fd, &m);
+	make_begin(&m, &f, 2000);
+	make_discarded(&m, 1, 4);
+	make_finish(&m, 4);
+	put_page(fd, &m);
+	make_begin(&m, &f, 3000);
+	make_finish(&m, -1);
+	put_page(fd, &m);
 	put_events(fd, &f, 4000, 2, 2, 0);
 
 	cpu = open_file(fd, &f);
@@ -158,7 +171,7 @@ static void test_loss(void)
 /* Where the records end, and where each of the first three begins. */
 static void test_cut_off(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	static const struct { uint32_t size, events, errors; } cuts[] = {
 		{ 4, 0, 1 }, { 15, 0, 1 }, { 16, 0, 1 }, { 20, 0, 1 },
 		{ 28, 1, 1 }, { 30, 1, 1 }, { 44, 2, 1 }, { 64, 3, 0 }, { 100, 3, 0 },
@@ -187,7 +200,7 @@ static void test_cut_off(void)
 /* A number of lost events that is behind the end of the file is not known. */
 static void test_cut_off_loss(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	int fd = new_file();
 	struct tracemap_cpu *cpu;
 
@@ -202,24 +215,23 @@ static void test_cut_off_loss(void)
 
 static void test_damage(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_batch *b = NULL;
 	struct subbuf_record r;
 	struct tracemap_cpu *cpu;
 	int fd = new_file();
-	struct gen g;
+	struct subbuf_make m;
 
-	gen_start(&g, &f, 999);
-	gen_event(&g, 1, 1, 2);
-	gen_head(&g, 0, 1);
-	gen_put(&g, 100000);
-	gen_end(&g, 0);
-	put_page(fd, &g);
+	make_begin(&m, &f, 999);
+	put_event(&m, 1, 1, 2);
+	make_head(&m, 0, 1);
+	make_word(&m, 100000);
+	make_finish(&m, 0);
+	put_page(fd, &m);
 	put_events(fd, &f, 2000, 2, 2, 0);
-	gen_start(&g, &f, 3000);
-	g.pos = 5000;
-	gen_long(&g, 8, 8, 5000);
-	put_page(fd, &g);
+	make_begin(&m, &f, 3000);
+	make_put(&m, f.commit_offset, 5000, f.commit_size);
+	put_page(fd, &m);
 	put_events(fd, &f, 4000, 3, 3, 0);
 
 	cpu = open_file(fd, &f);
@@ -248,7 +260,7 @@ static void test_damage(void)
 /* What was not taken of a batch comes again, a loss only once. */
 static void test_one_place(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_batch *b, copy;
 	struct tracemap_record rec;
 	struct subbuf_record r;
@@ -282,25 +294,24 @@ static void test_one_place(void)
 /* A pipe: what is there of a sub-buffer waits for the rest. */
 static void test_pipe(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_figures figures;
 	struct tracemap_raw raw;
 	struct tracemap_cpu *cpu = NULL;
-	struct gen g;
+	struct subbuf_make m;
 	int ends[2];
 
 	check(pipe2(ends, O_NONBLOCK) == 0);
-	gen_start(&g, &f, 999);
-	gen_event(&g, 1, 1, 2);
-	gen_end(&g, 0);
+	make_begin(&m, &f, 999);
+	put_event(&m, 1, 1, 2);
+	make_finish(&m, 0);
 	check(tracemap_cpu_open_file(&cpu, ends[0], 7, &f) == 0);
 	check(next_error(cpu) == 0);
-	check(write(ends[1], g.page, 1000) == 1000);
+	check(write(ends[1], m.bytes, 1000) == 1000);
 	check(next_error(cpu) == 0);
-	check(write(ends[1], g.page + 1000, 3096) == 3096);
+	check(write(ends[1], m.bytes + 1000, 3096) == 3096);
 	check_next(cpu, 1000, 1, 0);
 	check(next_error(cpu) == 0);
-	free(g.page);
 	close(ends[1]);
 	check(next_error(cpu) == -ENODATA);
 	check(tracemap_cpu_figures(cpu, &figures) == -EOPNOTSUPP);
@@ -331,7 +342,7 @@ static void test_bad_formats(void)
 /* Any bytes: no more records than there is room for, and an end. */
 static void test_noise(void)
 {
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	unsigned int rand = 1;
 
 	f.subbuf_size = 256;
@@ -435,7 +446,7 @@ static void check_waits(struct tracemap *t, int expected)
 static void test_instance(void)
 {
 	struct tracemap_options o = tracemap_default_options();
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_record rec;
 	struct tracemap *t = NULL;
 	int one, two;
@@ -478,7 +489,7 @@ static void test_no_trust(void)
 {
 	struct tracemap_options o = tracemap_default_options();
 	static const int cpus[] = { 1, 1 };
-	struct subbuf_format f = GEN_FORMAT;
+	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_record rec;
 	struct tracemap *t = NULL;
 	struct pollfd p;

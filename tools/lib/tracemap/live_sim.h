@@ -143,7 +143,7 @@ static void leave(struct sim *s, uint32_t id)
 }
 
 /* May the tail go on to @next? The head makes room if it has to. */
-static bool make_room(struct sim *s, uint32_t *to)
+static bool tail_may_move(struct sim *s, uint32_t *to)
 {
 	bool room = true;
 	uint32_t next;
@@ -187,7 +187,7 @@ static bool cross(struct sim *s, uint32_t tail)
 {
 	uint32_t next;
 
-	if (!make_room(s, &next)) {
+	if (!tail_may_move(s, &next)) {
 		pad(s, tail);
 		return false;
 	}

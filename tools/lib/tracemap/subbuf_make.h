@@ -11,7 +11,9 @@
 
 #include "subbuf.h"
 
-#define MAKE_MAX	8192
+#ifndef MAKE_MAX
+#define MAKE_MAX	8192	/* bytes of the largest sub-buffer */
+#endif
 
 struct subbuf_make {
 	struct subbuf_format f;
