@@ -143,6 +143,18 @@ static u32 rb_live_used(struct ring_buffer_per_cpu *cpu_buffer)
 	       local_read(&cpu_buffer->pages_read) + 1;
 }
 
+/*
+ * Bytes of records on a page that the writer leaves. A discard may shorten it
+ * after it got its padding: what lies behind is nobody's then, and may become
+ * the count of lost events.
+ */
+static unsigned int rb_live_page_size(struct buffer_page *bpage)
+{
+	unsigned int write = rb_page_write(bpage);
+
+	return bpage->real_end ? min_t(unsigned long, bpage->real_end, write) : write;
+}
+
 static void rb_live_leave(struct ring_buffer_per_cpu *cpu_buffer,
 			  struct buffer_page *page, struct buffer_page *next)
 {
@@ -155,7 +167,7 @@ static void rb_live_leave(struct ring_buffer_per_cpu *cpu_buffer,
 	left = &live->subbufs[page->id];
 	entered = &live->subbufs[next->id];
 
-	WRITE_ONCE(left->size, page->real_end ?: rb_page_write(page));
+	WRITE_ONCE(left->size, rb_live_page_size(page));
 	WRITE_ONCE(left->next_id, next->id);
 	entered->before = left->before + rb_page_entries(page);
 	entered->overwritten = rb_overrun64(cpu_buffer,
@@ -203,7 +215,7 @@ static void rb_live_wake_up(struct irq_work *work)
 	struct ring_buffer_per_cpu *cpu_buffer =
 		container_of(work, struct ring_buffer_per_cpu, live_work);
 
-	wake_up_all(&cpu_buffer->live_waiters);
+	wake_up_all(&cpu_buffer->irq_work.poll_waiters);
 }
 
 /* Somebody waits, and there may be what he waits for. On the writer's CPU. */
@@ -231,7 +243,6 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 static void rb_live_init(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	init_irq_work(&cpu_buffer->live_work, rb_live_wake_up);
-	init_waitqueue_head(&cpu_buffer->live_waiters);
 }
 
 static void rb_live_set(struct rb_live *live, struct buffer_page *bpage,
@@ -240,7 +251,7 @@ static void rb_live_set(struct rb_live *live, struct buffer_page *bpage,
 	struct trace_live_subbuf *subbuf = &live->subbufs[bpage->id];
 
 	WRITE_ONCE(subbuf->generation, generation);
-	WRITE_ONCE(subbuf->size, bpage->real_end ?: rb_page_write(bpage));
+	WRITE_ONCE(subbuf->size, rb_live_page_size(bpage));
 	subbuf->before = before;
 	subbuf->overwritten = 0;
 }
@@ -459,7 +470,7 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 	index->entries_offset = sizeof(*index);
 	index->entry_size = sizeof(struct trace_live_subbuf);
 	index->nr_subbufs = nr_subbufs;
-	index->epoch = 2;
+	index->epoch = cpu_buffer->live_epoch + 2;
 
 	live->index = index;
 	live->subbufs = (void *)(index + 1);
@@ -574,6 +585,8 @@ void ring_buffer_live_unmap(struct trace_buffer *buffer, int cpu)
 	if (!WARN_ON_ONCE(!live) && !--live->mappings) {
 		/* A reset holds it too, and uses the index */
 		raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
+		/* A position in it shall not pass for one in the next */
+		cpu_buffer->live_epoch = live->index->epoch;
 		WRITE_ONCE(cpu_buffer->live, NULL);
 		raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 		WRITE_ONCE(cpu_buffer->irq_work.live_pending, false);
@@ -697,7 +710,7 @@ static bool rb_live_enough(struct ring_buffer_per_cpu *cpu_buffer,
 static void rb_live_nothing(void *unused) { }
 
 /*
- * Have the writer wake cpu_buffer->live_waiters when it reaches @mark. On
+ * Have the writer wake cpu_buffer->irq_work.poll_waiters when it reaches @mark. On
  * return, either the caller sees what the writer committed already, or the
  * writer sees that it has to tell.
  */
@@ -719,7 +732,7 @@ static void rb_live_arm(struct ring_buffer_per_cpu *cpu_buffer,
 	WRITE_ONCE(rbwork->live_pending, true);
 	raw_spin_unlock_irqrestore(&live->wait_lock, flags);
 
-	/* If the CPU is offline nobody writes */
+	/* When the CPU is dead, trace_rb_cpu_dead() wakes whom it has not */
 	smp_call_function_single(cpu_buffer->cpu, rb_live_nothing, NULL, true);
 }
 
@@ -786,7 +799,7 @@ int ring_buffer_live_wait(struct trace_buffer *buffer, int cpu,
 		mark = rb_live_mark(cpu_buffer, pos, percent);
 		rb_live_arm(cpu_buffer, cpu_buffer->live, mark);
 		if (rb_live_enough(cpu_buffer, cpu_buffer->live, pos, mark))
-			wake_up_all(&cpu_buffer->live_waiters);
+			wake_up_all(&cpu_buffer->irq_work.poll_waiters);
 	}
 	mutex_unlock(&cpu_buffer->mapping_lock);
 
@@ -794,14 +807,15 @@ int ring_buffer_live_wait(struct trace_buffer *buffer, int cpu,
 }
 
 /**
- * ring_buffer_live_queue - have a polled file woken as any kind of reader
- * @buffer: the buffer it reads
- * @cpu: the CPU whose buffer it reads
+ * ring_buffer_live_queue - have a polled file woken at its position
+ * @buffer: the buffer that is watched
+ * @cpu: the CPU whose buffer is watched
  * @filp: the file that is polled
  * @poll_table: the poll table
  *
- * epoll learns where a file waits when the file is added, and asks no more. A
- * file may wait for a position, or be a consumer's again, after that.
+ * It is the queue that ring_buffer_poll_wait() has consumers wait on: epoll
+ * learns the queue of a file when the file is added, and asks no more, and aio
+ * takes one queue only. What the file waits for may change.
  *
  * Context: May sleep.
  */
@@ -814,9 +828,7 @@ void ring_buffer_live_queue(struct trace_buffer *buffer, int cpu,
 		return;
 	cpu_buffer = buffer->buffers[cpu];
 
-	poll_wait(filp, &cpu_buffer->live_waiters, poll_table);
-	poll_wait(filp, &cpu_buffer->irq_work.waiters, poll_table);
-	poll_wait(filp, &cpu_buffer->irq_work.full_waiters, poll_table);
+	poll_wait(filp, &cpu_buffer->irq_work.poll_waiters, poll_table);
 }
 
 /**
@@ -829,7 +841,7 @@ void ring_buffer_live_queue(struct trace_buffer *buffer, int cpu,
 void ring_buffer_live_wake(struct trace_buffer *buffer, int cpu)
 {
 	if (cpumask_test_cpu(cpu, buffer->cpumask))
-		wake_up_all(&buffer->buffers[cpu]->live_waiters);
+		wake_up_all(&buffer->buffers[cpu]->irq_work.poll_waiters);
 }
 
 /**
@@ -874,7 +886,7 @@ __poll_t ring_buffer_live_poll(struct trace_buffer *buffer, int cpu,
 		ret = 0;
 	else
 		/* The writer may have seen half of this mark: for the others */
-		wake_up_all(&cpu_buffer->live_waiters);
+		wake_up_all(&cpu_buffer->irq_work.poll_waiters);
  out:
 	mutex_unlock(&cpu_buffer->mapping_lock);
 	return ret;

@@ -98,7 +98,11 @@ static u64 rb_pages_touched64(struct ring_buffer_per_cpu *cpu_buffer)
 
 static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	return rb_epoch_extend(cpu_buffer->read_epoch, cpu_buffer->read);
+	u32 epoch = READ_ONCE(cpu_buffer->read_epoch);
+
+	/* The writer asks too, without a lock: the epoch is the older one */
+	smp_rmb();	/* Pairs with the reader's reader_lock */
+	return rb_epoch_extend(epoch, READ_ONCE(cpu_buffer->read));
 }
 
 /* What is unread fits into memory, so the difference needs no epoch */
@@ -268,8 +272,8 @@ static bool rb_consume_event(struct ring_buffer_per_cpu *cpu_buffer,
  * Tell the loss on a sub-buffer that the writer has left, as
  * ring_buffer_read_page() does on its copy. The count goes behind the data if
  * there is room, but a padding record is not overwritten: it is inside the
- * commit or starts right behind it. As the writer fills up what it leaves, so
- * far there never is room.
+ * commit or starts right behind it. As the writer fills up what it leaves, there
+ * hardly ever is room: only a discard that came too late leaves some.
  */
 static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 				struct buffer_page *reader, unsigned int commit)

@@ -126,14 +126,20 @@ static int trace_live_set_position(struct trace_iterator *iter,
 				   struct ftrace_buffer_info *info,
 				   const struct trace_live_position *pos)
 {
+	int ret;
+
 	spin_lock(&info->live_lock);
 	info->live_pos = *pos;
 	info->live_waits = true;
 	spin_unlock(&info->live_lock);
 
-	return ring_buffer_live_wait(iter->array_buffer->buffer,
-				     iter->cpu_file, pos,
-				     iter->tr->buffer_percent);
+	ret = ring_buffer_live_wait(iter->array_buffer->buffer,
+				    iter->cpu_file, pos,
+				    iter->tr->buffer_percent);
+	/* The last mapping has just gone: there is no position any more */
+	if (ret)
+		WRITE_ONCE(info->live_waits, false);
+	return ret;
 }
 
 /* TRACE_MMAP_IOCTL_LIVE_WAIT, see include/uapi/linux/trace_live.h */
@@ -144,18 +150,17 @@ static long tracing_buffers_live_wait(struct ftrace_buffer_info *info,
 	struct trace_live_position pos;
 	int ret;
 
-	ret = ring_buffer_live_check(iter->array_buffer->buffer,
-				     iter->cpu_file, NULL);
-	if (ret)
-		return ret;
-
 	if (!arg) {
 		WRITE_ONCE(info->live_waits, false);
 		/* Who waits asks again, and waits as a consumer */
 		ring_buffer_live_wake(iter->array_buffer->buffer,
 				      iter->cpu_file);
-		return 0;
 	}
+
+	ret = ring_buffer_live_check(iter->array_buffer->buffer,
+				     iter->cpu_file, NULL);
+	if (ret || !arg)
+		return ret;
 
 	if (copy_from_user(&pos, arg, sizeof(pos)))
 		return -EFAULT;
@@ -168,29 +173,40 @@ static long tracing_buffers_live_wait(struct ftrace_buffer_info *info,
 	return trace_live_set_position(iter, info, &pos);
 }
 
-/* Does the file wait for a position? If so, *ret is what poll() says. */
-static bool trace_live_poll(struct ftrace_buffer_info *info, struct file *filp,
-			    poll_table *poll_table, __poll_t *ret)
+static bool trace_live_position(struct ftrace_buffer_info *info,
+				struct trace_live_position *pos)
 {
-	struct trace_iterator *iter = &info->iter;
-	struct trace_live_position pos;
 	bool waits;
 
-	ring_buffer_live_queue(iter->array_buffer->buffer, iter->cpu_file,
-			       filp, poll_table);
 	if (!READ_ONCE(info->live_waits))
 		return false;
 
 	spin_lock(&info->live_lock);
 	waits = info->live_waits;
-	pos = info->live_pos;
+	*pos = info->live_pos;
 	spin_unlock(&info->live_lock);
 
-	if (waits)
+	return waits;
+}
+
+/* Returns whether *ret is what poll() says. */
+static bool trace_live_poll(struct ftrace_buffer_info *info, struct file *filp,
+			    poll_table *poll_table, __poll_t *ret)
+{
+	struct trace_iterator *iter = &info->iter;
+	struct trace_live_position pos;
+
+	/* First: who gives the file a position now, wakes us to look again */
+	ring_buffer_live_queue(iter->array_buffer->buffer, iter->cpu_file,
+			       filp, poll_table);
+	if (trace_live_position(info, &pos))
 		*ret = ring_buffer_live_poll(iter->array_buffer->buffer,
 					     iter->cpu_file, &pos,
 					     iter->tr->buffer_percent);
-	return waits;
+	else
+		/* A consumer waits on the same queue: once is enough for aio */
+		*ret = trace_poll(iter, filp, NULL);
+	return true;
 }
 #else
 #define tracing_buffers_mmap_live	NULL

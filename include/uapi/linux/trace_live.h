@@ -21,7 +21,7 @@
  *
  *	epoch = load_acquire(index->epoch), even		[RESET]
  *	now = load_acquire(index->commit_generation)		[LEAVE]
- *	final = (__s32)(now - n) > 0
+ *	final = now != n
  *	if (final)
  *		end = entry[id].size
  *	else

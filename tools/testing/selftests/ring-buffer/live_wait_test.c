@@ -585,16 +585,53 @@ static int poll_events(int fd, int ms)
 	return poll(&pfd, 1, ms) < 0 ? -errno : pfd.revents;
 }
 
+static void drop_index(struct live_mapping *map)
+{
+	munmap((void *)map->index, map->index_size);
+}
+
+static int take_index(struct live_mapping *map, int fd)
+{
+	void *index = mmap(NULL, map->index_size, PROT_READ, MAP_SHARED, fd,
+			   TRACE_MMAP_LIVE_OFFSET);
+
+	map->index = index;
+	return index == MAP_FAILED ? -errno : 0;
+}
+
 /* "poll() after the last index mapping is gone: EPOLLERR" */
 TEST_F(live_wait, the_last_munmap_is_an_error_to_those_who_wait)
 {
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
 	EXPECT_EQ(0, poll_events(self->w.fd, 0));
-	munmap((void *)self->w.map.index, self->w.map.index_size);
+	drop_index(&self->w.map);
 	EXPECT_TRUE(poll_events(self->w.fd, 0) & POLLERR);
-	self->w.map.index = mmap(NULL, self->w.map.index_size, PROT_READ,
-				 MAP_SHARED, self->w.fd, TRACE_MMAP_LIVE_OFFSET);
-	ASSERT_NE(MAP_FAILED, (void *)self->w.map.index);
+	ASSERT_EQ(0, take_index(&self->w.map, self->w.fd));
+}
+
+TEST_F(live_wait, NULL_takes_the_position_back_without_an_index_too)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	drop_index(&self->w.map);
+	EXPECT_TRUE(poll_events(self->w.fd, 0) & POLLERR);
+	EXPECT_EQ(ENODEV, live_wait_errno(self->w.fd, NULL));
+	EXPECT_EQ(0, poll_events(self->w.fd, 0));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(POLLIN, poll_events(self->w.fd, 0) & (POLLIN | POLLERR));
+	ASSERT_EQ(0, take_index(&self->w.map, self->w.fd));
+}
+
+/* Whoever maps it next gets an epoch that no old position is in. */
+TEST_F(live_wait, a_position_in_an_index_that_is_gone_is_ready)
+{
+	ASSERT_EQ(0, write_events(&self->ti, 100, EVENT_SMALL));
+	ASSERT_LT(0, watch(&self->w));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	expect_readable(_metadata, self->w.fd, 0);
+	drop_index(&self->w.map);
+	ASSERT_EQ(0, take_index(&self->w.map, self->w.fd));
+	expect_readable(_metadata, self->w.fd, 1);
 }
 
 TEST_F(live_wait, the_last_munmap_wakes)

@@ -11,12 +11,14 @@ struct poller {
 	int (*readable)(int fd, int ms);
 };
 
-#define NR_POLLERS	3
+#define NR_POLLERS	4
 
 extern const struct poller pollers[NR_POLLERS];
 
 int poll_readable(int fd, int ms);
 int select_readable(int fd, int ms);
 int epoll_readable(int fd, int ms);
+int aio_readable(int fd, int ms);
+int aio_readable(int fd, int ms);
 
 #endif /* SELFTEST_RING_BUFFER_POLLER_H */
