@@ -44,6 +44,9 @@ bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into b
 series: packages-test	## write the patches as mails, with a cover letter, to build/series-6.1
 	@$(harness)/mail.sh
 
+deb: packages-deb	## Debian packages of the library and the command, into build/deb
+	@$(harness)/deb.sh
+
 import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
 	@$(harness)/import.sh "$(TREE)" $(BRANCH)
 
@@ -65,8 +68,12 @@ packages-test:
 packages-bench:
 	@$(harness)/packages.sh bench
 
+packages-deb:
+	@$(harness)/packages.sh deb
+
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
-.PHONY: help demo test check kunit test-all guest shell kernel-image bench bench-keep series \
-	import ftrace-baseline kcsan-baseline packages packages-test packages-bench clean
+.PHONY: help demo test check kunit test-all guest shell kernel-image bench bench-keep series deb \
+	import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
+	packages-deb clean

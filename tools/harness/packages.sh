@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages.sh [test|bench]: install what is missing of packages.txt. Root is needed
-# only if something is.
+# packages.sh [test|bench|deb]: install what is missing of packages.txt. Root is
+# needed only if something is.
 
 . "$(dirname "$0")/lib.sh"
 

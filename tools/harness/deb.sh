@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# deb.sh [FOLDER]: make Debian packages of libtracemap and the tracemap command
+# from a copy of what they are made of; print their paths.
+
+. "$(dirname "$0")/lib.sh"
+
+out=${1:-$top/build/deb}
+parts=(tools/lib/tracemap tools/tracing/tracemap include/uapi/linux/trace_{mmap,live}.h)
+
+version() { sed -n 's/^VERSION := //p' "$top/tools/lib/tracemap/Makefile"; }
+
+# When the last change was made, so that the same files make the same packages.
+changed()
+{
+	git -c safe.directory='*' -C "$top" log -1 --format=%ct -- "${parts[@]}" tools/harness/debian \
+		2>/dev/null | grep . || date +%s
+}
+
+changelog()
+{
+	printf 'tracemap (%s) unstable; urgency=medium\n\n' "$(version)"
+	printf '  * As built from the sources of this version.\n\n'
+	printf ' -- %s  %s\n' "$(sed -n 's/^Maintainer: //p' "$harness/debian/control")" \
+		"$(date -uR -d "@$(changed)")"
+}
+
+copy_sources()
+{
+	mkdir "$1"
+	tar -C "$top" --exclude=build --exclude='*.o' -c "${parts[@]}" | tar -C "$1" -x
+	cp -R "$harness/debian" "$1/debian"
+	mkdir "$1/debian/source"
+	echo '3.0 (native)' >"$1/debian/source/format"
+	changelog >"$1/debian/changelog"
+}
+
+# Nobody keeps the symbols of a package that was made here.
+build()
+{
+	cd "$work/tracemap" || return
+	DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS:-}" dpkg-buildpackage -b -us -uc
+}
+
+scratch
+copy_sources "$work/tracemap"
+step "building the Debian packages" deb build
+mkdir -p "$out"
+rm -f "$out"/{tracemap,libtracemap{1,-event1,-bpf1,-dev}}_*.deb
+cp "$work"/*.deb "$out"
+ls "$out"/*.deb
