@@ -11,7 +11,7 @@
 # patches that bring such programs, and nothing else.
 ignore=FILE_PATH_CHANGES
 outside=ARRAY_SIZE,NR_CPUS,BIT_MACRO,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_KERNEL_TYPES
-outside+=,LONG_LINE_STRING,SPLIT_STRING,EMBEDDED_FUNCTION_NAME,VOLATILE
+outside+=,LONG_LINE_STRING,SPLIT_STRING,EMBEDDED_FUNCTION_NAME,VOLATILE,CAMELCASE
 
 # Does a mail touch the programs, and no file of the kernel proper?
 is_outside()
