@@ -33,7 +33,8 @@ static const struct line lines[] = {
 	{ ABOUT_SETTING, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "the buffers are mapped or read by somebody else" },
-	{ ABOUT_SETTING, ENOTUNIQ, "the CPUs have buffers of different sizes, which could not be put back" },
+	{ ABOUT_SETTING, ENOTUNIQ,
+	  "the CPUs have buffers of different sizes, which could not be put back" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
 
 	{ ABOUT_BUFFER, EACCES, "run as root" },
