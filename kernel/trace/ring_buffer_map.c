@@ -342,11 +342,14 @@ rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
 	struct buffer_page *reader = cpu_buffer->reader_page;
 	struct buffer_page *commit;
 
+	/*
+	 * It is not emptied before it is final, and all of it was read: first
+	 * whether the writer has left, then what there is. Pairs with [LEFT].
+	 */
+	commit = smp_load_acquire(&cpu_buffer->commit_page);
 	if (reader->read < rb_page_commit(reader))
 		return reader;
 
-	/* It is not emptied before it is final. Pairs with [LEFT]. */
-	commit = smp_load_acquire(&cpu_buffer->commit_page);
 	if (commit == reader || !rb_num_of_entries(cpu_buffer))
 		return NULL;
 
