@@ -22,7 +22,7 @@ test: packages-test	## everything that is tested, with a summary
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check
 
-kunit: packages-test	## the KUnit tests of the ring buffer, at native speed
+kunit: packages-test	## the KUnit tests of the ring buffer, at native speed (builds a UML kernel)
 	@$(harness)/test.sh kunit
 
 test-all: packages-test	## make test, and every patch and flavour built and booted
