@@ -595,14 +595,6 @@ static void close_all(struct run *run)
 		run->failed = true;
 }
 
-static void say_how(const struct run *run)
-{
-	if (!run->request->quiet)
-		say("instance %s, %u CPUs, way: %s", session_name(run->session),
-		    tracemap_nr_cpus(run->t),
-		    tracemap_way_name(tracemap_cpu_way(tracemap_get_cpu(run->t, 0))));
-}
-
 /* All of it is open: record, to the end. Returns what to exit with. */
 static int record(struct run *run)
 {
@@ -610,7 +602,8 @@ static int record(struct run *run)
 	const char *name = run->request->command ? run->request->command[0] : NULL;
 	bool ran;
 
-	say_how(run);
+	if (!run->request->quiet)
+		session_say_how(run->session, run->t);
 	run->started = now();
 	ran = !child_start(&run->child, name);
 	if (ran)

@@ -38,6 +38,15 @@ const char *session_name(const struct session *session)
 	return session->name;
 }
 
+void session_say_how(const struct session *session, const struct tracemap *t)
+{
+	struct tracemap_cpu *cpu = tracemap_get_cpu(t, 0);
+
+	if (cpu)
+		say("instance %s, %u CPUs, way: %s", session->name, tracemap_nr_cpus(t),
+		    tracemap_way_name(tracemap_cpu_way(cpu)));
+}
+
 bool session_is_own(const struct session *session)
 {
 	return session->own;

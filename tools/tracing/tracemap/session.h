@@ -39,6 +39,10 @@ const char *session_dir(const struct session *session);		/* for tracemap_open() 
 const char *session_name(const struct session *session);	/* "/" for the top level */
 bool session_is_own(const struct session *session);
 
+/* Say which instance it is, and how the CPUs that are open in it are read. */
+struct tracemap;
+void session_say_how(const struct session *session, const struct tracemap *t);
+
 /*
  * Write @value to @file of the instance ("events/sched/enable"), having kept
  * what was there. session_try() returns a negative errno and says nothing.

@@ -412,16 +412,6 @@ static void print_header(struct stream *s)
 	free(tracer);
 }
 
-static void say_how(const struct stream *s)
-{
-	struct tracemap_cpu *cpu = tracemap_get_cpu(s->t, 0);
-
-	if (s->opt.quiet || !cpu)
-		return;
-	say("instance %s, %u CPUs, way: %s", session_name(s->session), tracemap_nr_cpus(s->t),
-	    tracemap_way_name(tracemap_cpu_way(cpu)));
-}
-
 static bool drops_new_events(const struct session *session)
 {
 	char *overwrite = session_get(session, "options/overwrite");
@@ -463,7 +453,8 @@ static int run(struct stream *s)
 
 	if (ret)
 		return EXIT_FAILED;
-	say_how(s);
+	if (!s->opt.quiet)
+		session_say_how(s->session, s->t);
 	print_header(s);
 	if (s->opt.duration_ms)
 		s->deadline = now_ms() + s->opt.duration_ms;
