@@ -37,12 +37,12 @@ until_so()
 
 shows() { screen | grep -qE -- "$1"; }
 shows_not() { ! shows "$1"; }
-is_table() { [ "$(flag alternate_on)" = 1 ] && shows '^ all \['; }
+is_table() { [ "$(flag alternate_on)" = 1 ] && shows '^ +0 \['; }
 is_shell() { [ "$(flag alternate_on)" = 0 ] && shows '^guest> *$'; }
-width_of_bar() { screen | sed -n 's/^ all \[\([^]]*\)\].*/\1/p' | awk '{ print length($0) }'; }
+width_of_bar() { screen | sed -n 's/^ *0 \[\([^]]*\)\].*/\1/p' | awk '{ print length($0) }'; }
 lines_used() { screen | awk 'NF { n = NR } END { print n + 0 }'; }
 has_lines() { is_table && [ "$(lines_used)" -le "$1" ]; }
-has_bar() { is_table && [ "$(width_of_bar)" -eq "$1" ]; }
+has_bar() { is_table && [ "$(width_of_bar)" = "$1" ]; }
 
 # begin COMMAND: a clean screen, the command, its table.
 begin()
@@ -78,7 +78,8 @@ quits_by() { keys "$1"; restored; }
 follows_size()
 {
 	begin 'sh ./later stty -F /dev/hvc0 rows 6 cols 80 & ./tracemap stat -i stat -d 0.5'
-	until_so has_lines 6 && until_so has_bar 10
+	until_so has_lines 6
+	until_so has_bar 10
 	screen
 	keys q && restored
 	begin 'sh ./later stty -F /dev/hvc0 rows 30 cols 96 & ./tracemap stat -i stat -d 0.5'
