@@ -23,7 +23,7 @@ reset and interrupt | live | -DRING=2 -DEVENTS=1 -DRESETS=1 -DIRQS=1
 reset and consumer | live | -DRING=2 -DEVENTS=2 -DRESETS=1 -DSWAPS=2
 two observers | live | -DRING=2 -DEVENTS=2 -DOBSERVERS=2
 waiting | wait | -DCOMMITS=2 -DNMIS=1
-waiting, more | wait | -DCOMMITS=3 -DNMIS=2
+waiting, more NMIs | wait | -DCOMMITS=1 -DNMIS=2
 '
 deep='
 deep: interrupt | live | -DEVENTS=4 -DIRQS=1
@@ -33,6 +33,7 @@ deep: consumer and interrupt | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DSWAPS=2
 deep: no overwriting | live | -DRING=2 -DEVENTS=3 -DIRQS=1 -DSWAPS=2 -DOVERWRITE=0
 deep: reset and interrupt | live | -DRING=2 -DEVENTS=2 -DRESETS=1 -DIRQS=1
 deep: NMI | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DNMIS=1
+deep: waiting | wait | -DCOMMITS=3 -DNMIS=1
 '
 # what is broken | model | bounds that show it, no wider than some of those above
 broken='
@@ -47,6 +48,7 @@ CHECK_JUMP | live | -DEVENTS=5
 PAST | live | -DEVENTS=5
 ENTER | live | -DRING=2 -DEVENTS=2 -DIRQS=1
 COMMIT_READ | live | -DRING=2 -DEVENTS=2 -DIRQS=1
+SHORTENED | live | -DRING=2 -DEVENTS=1 -DIRQS=1 -DDISCARDS=1
 LEFT | live | -DEVENTS=3 -DSWAPS=2
 ACQ_CP | live | -DEVENTS=3 -DSWAPS=2
 RECHECK | live | -DEVENTS=3 -DSWAPS=2
@@ -56,11 +58,15 @@ RESET_END | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 NEXT_EPOCH | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 ODD | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 ACQ_EPOCH | live | -DRING=2 -DEVENTS=3 -DRESETS=1
-QUEUE | wait | -DCOMMITS=2
-REARM | wait | -DCOMMITS=2
-IPI | wait | -DCOMMITS=2
-LOOK | wait | -DCOMMITS=2
-WAKE | wait | -DCOMMITS=2
+QUEUE | wait | -DCOMMITS=2 -DNMIS=1
+REARM | wait | -DCOMMITS=2 -DNMIS=1
+IPI | wait | -DCOMMITS=2 -DNMIS=1
+LOOK | wait | -DCOMMITS=2 -DNMIS=1
+WAKE | wait | -DCOMMITS=2 -DNMIS=1
+COMMITTED | wait | -DCOMMITS=2 -DNMIS=1
+DISCARD | wait | -DCOMMITS=2 -DNMIS=1
+DROP | wait | -DCOMMITS=2 -DNMIS=1
+AGAIN | wait | -DCOMMITS=2 -DNMIS=1
 '
 [ "${1:-}" != deep ] || intact+=$deep
 

@@ -42,7 +42,9 @@
  *	SWAPS		times the consumer recycles; it waits as long as it likes
  *	RESETS		resets, between any two events
  *	OVERWRITE	0: events are dropped when there is no room
- *	DISCARDS	1: each event may be discarded before its commit
+ *	DISCARDS	1: each event may be discarded before its commit, and is
+ *			taken back if none is behind it; the padding may be too
+ *			short to be an event, and is not written over then
  *	OBSERVERS	each begins at any time
  *   A sub-buffer has 2 words (SZ), an event 1 or 2 of them: the second of 2
  *   leaves padding. Generations are modulo 16, begin at 13, and wrap.
@@ -77,6 +79,8 @@
  *	NEXT_EPOCH			going to the next checks the generation only
  *	RECHECK				commit_generation may move under a look
  *	SIZE				the final size is in the header only
+ *	SHORTENED			the final size is where the padding begins,
+ *					also if an event before it was taken back
  *	PAST				finished is "position = size", not ">=": the
  *					position may be behind the padding
  * ENTER takes an interrupt to matter: a crossing that nothing interrupted
@@ -149,6 +153,12 @@ byte wr[NSB], ent[NSB], rend[NSB], genk[NSB], befk[NSB];
 byte cmk, committing, commits, xcnt;
 byte left = EVENTS, nirq = IRQS, nnmi = NMIS;
 bit lock, wdone, cdone;
+#if DISCARDS
+bit stub[NSB];		/* less is left behind real_end than any event takes */
+#define unstub(s)	stub[s] = 0
+#else
+#define unstub(s)	skip
+#endif
 
 /* The truth, for the assertions */
 byte total;		/* events committed in this epoch */
@@ -261,7 +271,11 @@ inline leave()
 	ip();
 	next(cpage, nx);
 	befk[nx] = befk[cpage] + ent[cpage];
+#ifdef BREAK_SHORTENED
 	store(SIZE(cpage), (rend[cpage] -> rend[cpage] : wr[cpage]));
+#else
+	store(SIZE(cpage), (rend[cpage] && rend[cpage] < wr[cpage] -> rend[cpage] : wr[cpage]));
+#endif
 	store(NID(cpage), nx);
 	store(BEF(nx), befk[nx]);
 	ip();
@@ -321,7 +335,14 @@ inline reset_tail()
 		ip();
 		store(WORD(tp, t), VAL(genk[tp], t, 0));
 		ip();
+#if DISCARDS
+		if
+		:: !stub[tp] -> wr[tp] = wr[tp] + SZ - t - size
+		:: wr[tp] = wr[tp] - size; stub[tp] = 1
+		fi
+#else
 		wr[tp] = wr[tp] + SZ - t - size
+#endif
 	fi
 }
 
@@ -337,7 +358,7 @@ inline enter()
 #endif
 	ip();
 	if
-	:: tok == xcnt -> wr[nx] = 0; ent[nx] = 0
+	:: tok == xcnt -> wr[nx] = 0; ent[nx] = 0; unstub(nx)
 	:: else
 	fi;
 	ip();
@@ -399,7 +420,14 @@ inline event()
 	:: ip();
 		tp = tail;
 		ip();
-		t = wr[tp]; wr[tp] = wr[tp] + size;
+		t = wr[tp];
+#if DISCARDS
+		if
+		:: stub[tp] && t == rend[tp] -> size = 2	/* nothing fits */
+		:: else
+		fi;
+#endif
+		wr[tp] = wr[tp] + size;
 		ip();
 		if
 		:: t + size > SZ ->
@@ -423,7 +451,17 @@ inline event()
 			if
 			:: skip
 			:: ip(); ent[tp]--; total--;
-				store(WORD(tp, t), VAL(genk[tp], t, 0))
+				store(WORD(tp, t), VAL(genk[tp], t, 0));
+				ip();
+				if
+				:: tp == tail && wr[tp] == t + size ->
+					ip();
+					if
+					:: wr[tp] == t + size -> wr[tp] = t
+					:: else
+					fi
+				:: else
+				fi
 			fi;
 #endif
 			break
@@ -453,7 +491,7 @@ inline reset()
 		i_ = 0;
 		do
 		:: i_ < NSB ->
-			wr[i_] = 0; ent[i_] = 0; rend[i_] = 0; befk[i_] = 0;
+			wr[i_] = 0; ent[i_] = 0; rend[i_] = 0; befk[i_] = 0; unstub(i_);
 			genk[i_] = (i_ == tail -> nx : FAR(nx));
 			i_++
 		:: else -> break
@@ -563,7 +601,7 @@ proctype consumer()
 	:: atomic { turn != WRITER && pc == 3 -> marked = 0; lossed = 0; end_ = 0; mem[CM(rid)] = 0; pc = 4 }
 	:: atomic { turn != WRITER && pc == 4 ->
 		/* a full barrier; the sub-buffer goes back */
-		wr[rid] = 0; ent[rid] = 0; rend[rid] = 0;
+		wr[rid] = 0; ent[rid] = 0; rend[rid] = 0; unstub(rid);
 		mem[CM(rid)] = 0;
 		old = rid; rid = ring[head]; ring[head] = old; old = 0;
 		head = (head + 1) % RING;

@@ -17,13 +17,26 @@
  *		[LOOK] look again; [WAKE] if there is enough: wake all, because
  *		the writer may have seen half of this mark and half of another's
  *		sleep; woken: from the start
- *	writer	commit; if the flag is set and the first mark is reached:
+ *	writer	begin; reserve, going to the next sub-buffer if this one is full;
+ *		end: commit, discard or drop, as rb_end_commit() does; [END] if
+ *		the flag is set and the first mark is reached:
  *		flag = 0; irq_work: wake all who are on the queue
  *
- * Everything is explored: COMMITS commits of the task and NMIS of the NMI, two
- * waiters, the one for the first of them, the other for the last of the task.
- * Property: no invalid end state, that is: whose mark is reached does not
- * sleep. -DBREAK_QUEUE, _REARM, _IPI, _LOOK, _WAKE take away what is marked.
+ * What an NMI wrote while the task writes is committed when the task ends,
+ * whether the task's own event is committed, discarded ([DISCARD]), or had no
+ * room ([DROP]): each has to look afterwards. An NMI looks too, even between
+ * the stores of a commit. An event is one word of the two of a sub-buffer; one
+ * that is discarded is taken back, unless another was written behind it. How
+ * far the commit is, is loaded in three steps: generation, commit_page, commit
+ * word; the sub-buffer may be left, and recycled, before the last.
+ *
+ * Everything is explored: COMMITS events of the task and NMIS of the NMI, two
+ * waiters, the one for the second word, the other for the third, which is the
+ * first of the next sub-buffer: (1, 2) is half of either and behind both.
+ * Properties: no invalid end state, that is: whose mark is reached does not
+ * sleep; and when nobody writes, all that was written is committed. -DBREAK_QUEUE, _REARM, _IPI, _LOOK, _WAKE take away what is marked;
+ * _COMMITTED, _DISCARD, _DROP the look at the [END] of such an event; _AGAIN has
+ * rb_end_commit() not commit what came while it did.
  */
 #ifndef COMMITS
 #define COMMITS	2
@@ -32,17 +45,24 @@
 #define NMIS	1
 #endif
 
-/* A place: a generation and a commit in it */
-#define G(p)	((p) >> 1)
-#define C(p)	((p) & 1)
-#define PLACE(g, c) ((g) << 1 | (c))
+/* A place: a generation and what is committed in it: 0, 1 or 2 words */
+#define G(p)	((p) / 3)
+#define C(p)	((p) % 3)
+#define PLACE(g, c) (3 * (g) + (c))
 
-byte pos;			/* committed */
+byte pos;			/* committed: commit_generation, commit word */
+bit behind;			/* commit_page is not, where that generation is */
 byte seen_pos;			/* as others see it */
+byte tail;			/* written */
+bit committing;			/* by the task */
+bit came;			/* an NMI, since the task read commits */
 byte wake_g, wake_c;
 bit flag, work, lock;
 bit ipi[2], queued[2], woken[2];
 byte nnmi = NMIS;
+bit idle;
+
+#define commit_place	(behind -> PLACE(G(pos), 2) : pos)
 
 proctype seen()
 {
@@ -63,9 +83,14 @@ inline wake_all()
 inline nmi()
 {
 	nnmi--;
-	pos++;
+	came = 1;
+	tail = (C(tail) == 2 -> tail + 2 : tail + 1);
 	if
-	:: flag && pos >= PLACE(wake_g, wake_c) -> flag = 0; work = 1
+	:: !committing -> pos = tail
+	:: else
+	fi;
+	if
+	:: flag && commit_place >= PLACE(wake_g, wake_c) -> flag = 0; work = 1
 	:: else
 	fi
 }
@@ -86,38 +111,136 @@ inline interrupts()
 	od
 }
 
+/* rb_end_commit(), rb_set_commit_to_write() */
+inline end_commit()
+{
+	do
+	:: came = 0;
+		do
+		:: G(pos) != G(tail) ->
+			interrupts();
+			pos = PLACE(G(pos), 2);
+			interrupts();
+			atomic { pos++; behind = 1 }
+			interrupts();
+			behind = 0
+		:: G(pos) == G(tail) && pos != tail ->
+			now = tail;
+			interrupts();
+			pos = now; now = 0
+		:: else -> break
+		od;
+		interrupts();
+		committing = 0;
+#ifdef BREAK_AGAIN
+		break
+#else
+		interrupts();
+		if
+		:: came -> committing = 1; interrupts()
+		:: else -> break
+		fi
+#endif
+	od
+}
+
+inline look()
+{
+	if
+	:: flag ->
+		interrupts();
+		now = G(pos);
+		interrupts();
+		c = G(pos);		/* commit_page */
+		interrupts();
+		if
+		:: c == G(pos) -> now = PLACE(now, C(pos))
+		:: c != G(pos) -> now = PLACE(now, 2)
+		:: c != G(pos) -> now = PLACE(now, 0)
+		fi;
+		c = 0;
+		interrupts();
+		if
+		:: g = wake_g; interrupts(); c = wake_c
+		:: c = wake_c; interrupts(); g = wake_g
+		fi;
+		interrupts();
+		if
+		:: now >= PLACE(g, c) ->
+			flag = 0;
+			interrupts();
+			work = 1
+		:: else
+		fi;
+		g = 0; c = 0; now = 0
+	:: else
+	fi
+}
+
+#define E_COMMIT	1
+#define E_DISCARD	2
+#define E_DROP		3
+
+inline event()
+{
+	committing = 1;
+	interrupts();
+	do
+	:: atomic { C(tail) != 2 -> tail++; at = tail };
+		if
+		:: how = E_COMMIT
+		:: how = E_DISCARD;
+			interrupts();
+			atomic {
+				if
+				:: tail == at -> tail--
+				:: else
+				fi
+			}
+		fi;
+		break
+	:: C(tail) == 2 ->
+		/* the tail moves; what was before is committed */
+		tail++;
+		interrupts();
+		end_commit();
+		interrupts();
+		committing = 1;
+		interrupts()
+	:: how = E_DROP; break
+	od;
+	at = 0;
+	interrupts();
+	end_commit();
+	interrupts();
+	if
+#ifdef BREAK_COMMITTED
+	:: how == E_COMMIT
+#endif
+#ifdef BREAK_DISCARD
+	:: how == E_DISCARD
+#endif
+#ifdef BREAK_DROP
+	:: how == E_DROP
+#endif
+	:: else -> how = 0; look()
+	fi;
+	how = 0
+}
+
 proctype cpu()
 {
-	byte n = COMMITS, now, g, c;
+	byte n = COMMITS, now, g, c, at, how;
 
 	do
 	:: n ->
 		n--;
 		interrupts();
-		pos++;
-		interrupts();
-		if
-		:: flag ->
-			now = pos;
-			interrupts();
-			if
-			:: g = wake_g; interrupts(); c = wake_c
-			:: c = wake_c; interrupts(); g = wake_g
-			fi;
-			interrupts();
-			if
-			:: now >= PLACE(g, c) ->
-				flag = 0;
-				interrupts();
-				work = 1
-			:: else
-			fi;
-			g = 0; c = 0; now = 0
-		:: else
-		fi
+		event()
 	:: else -> break
 	od;
 	/* idle; no more NMI need come to help */
+	atomic { assert(pos == tail && !behind); idle = 1 }
 end:	do
 	:: atomic { nnmi -> nmi() }
 	:: nnmi -> nnmi = 0
@@ -185,8 +308,10 @@ proctype waiter(byte me; byte at)
 #ifdef BREAK_QUEUE
 		queued[me] = 1;
 #endif
-		woken[me];
-		woken[me] = 0
+		if
+		:: woken[me] -> woken[me] = 0
+		:: idle && !nnmi && pos < at -> break	/* nothing will come */
+		fi
 	od;
 	atomic { queued[me] = 0; woken[me] = 0 }
 }
@@ -194,6 +319,6 @@ proctype waiter(byte me; byte at)
 init {
 	atomic {
 		run seen(); run cpu();
-		run waiter(0, 1); run waiter(1, COMMITS)
+		run waiter(0, PLACE(0, 2)); run waiter(1, PLACE(1, 1))
 	}
 }
