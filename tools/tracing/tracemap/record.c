@@ -20,6 +20,7 @@
 #include "selection.h"
 #include "session.h"
 #include "stop.h"
+#include "values.h"
 #include "verbs.h"
 
 enum {
@@ -114,26 +115,8 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int wrong(const char *option, const char *arg)
-{
-	say("%s %s: see tracemap record --help", option, arg);
-	return -EINVAL;
-}
-
-static int parse_way(struct request *request, const char *arg)
-{
-	if (!strcmp(arg, "read"))
-		request->way = TRACEMAP_READ;
-	else if (!strcmp(arg, "map"))
-		request->way = TRACEMAP_MAP;
-	else
-		return wrong("--way", arg);
-	return 0;
-}
-
 static int parse_option(struct request *request, int option, const char *arg)
 {
-	char *end;
 	int ret = selection_option(&request->selection, option, arg);
 
 	if (ret)
@@ -146,14 +129,11 @@ static int parse_option(struct request *request, int option, const char *arg)
 		request->quiet = true;
 		return 0;
 	case OPTION_DURATION:
-		request->duration = strtod(arg, &end);
-		return end == arg || *end || !(request->duration > 0) ?
-			wrong("--duration", arg) : 0;
+		return value_seconds("--duration", arg, &request->duration);
 	case OPTION_SIZE:
-		return parse_size(arg, &request->size) && request->size ? 0 : wrong("--size", arg);
+		return value_size("--size", arg, &request->size);
 	case OPTION_SUBBUF:
-		return parse_size(arg, &request->subbuf) && request->subbuf ?
-			0 : wrong("--subbuf", arg);
+		return value_size("--subbuf", arg, &request->subbuf);
 	case OPTION_LIVE:
 		request->live = true;
 		return 0;
@@ -161,7 +141,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 		request->strict = true;
 		return 0;
 	case OPTION_WAY:
-		return parse_way(request, arg);
+		return value_way(arg, false, &request->way);
 	default:
 		return -EINVAL;	/* said by getopt_long() */
 	}

@@ -11,35 +11,9 @@
 #include "advice.h"
 #include "events.h"
 #include "selection.h"
+#include "values.h"
 
 /* ---- Options ---- */
-
-bool parse_size(const char *text, unsigned long long *size)
-{
-	static const char units[] = "kMG";
-	unsigned long long value;
-	const char *unit;
-	char *end, c;
-
-	if (!isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno)
-		return false;
-	c = *end == 'K' ? 'k' : *end == 'm' ? 'M' : *end == 'g' ? 'G' : *end;
-	unit = c ? strchr(units, c) : NULL;
-	if (unit) {
-		int shift = 10 * (unit - units + 1);
-
-		if (value > ~0ULL >> shift)
-			return false;
-		value <<= shift;
-		end++;
-	}
-	*size = value;
-	return !*end;
-}
 
 static int no_memory(void)
 {
@@ -135,14 +109,6 @@ wrong:
 	return -EINVAL;
 }
 
-static int set_buffer_size(struct selection *sel, const char *text)
-{
-	if (parse_size(text, &sel->buffer_size) && sel->buffer_size)
-		return 1;
-	say("-b %s is no size such as 64k or 8M", text);
-	return -EINVAL;
-}
-
 int selection_option(struct selection *sel, int option, const char *arg)
 {
 	switch (option) {
@@ -161,7 +127,7 @@ int selection_option(struct selection *sel, int option, const char *arg)
 		sel->instance = arg;
 		return 1;
 	case 'b':
-		return set_buffer_size(sel, arg);
+		return value_size("-b", arg, &sel->buffer_size) ? -EINVAL : 1;
 	case 'F':
 		sel->child_only = true;
 		return 1;

@@ -95,7 +95,4 @@ int selection_switch_on(const struct selection *sel, struct session *session);
 
 void selection_free(struct selection *sel);
 
-/* "12", "4k", "10M", "1G"; false if it is none. */
-bool parse_size(const char *text, unsigned long long *size);
-
 #endif /* _TRACEMAP_SELECTION_H */

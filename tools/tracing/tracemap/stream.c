@@ -23,6 +23,7 @@
 #include "selection.h"
 #include "session.h"
 #include "stop.h"
+#include "values.h"
 #include "verbs.h"
 
 /* A CPU may come: how often that is looked at. */
@@ -535,76 +536,52 @@ static void help(FILE *to)
 	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n", to);
 }
 
-static int wrong(const char *option, const char *value, const char *what)
+static int parse_duration(uint64_t *ms, const char *text)
 {
-	say("%s %s: %s", option, value, what);
-	return -EINVAL;
-}
+	double seconds;
+	int ret = value_seconds("--duration", text, &seconds);
 
-static int parse_way(struct options *opt, const char *name)
-{
-	static const enum tracemap_way ways[] = {
-		TRACEMAP_READ, TRACEMAP_MAP, TRACEMAP_OBSERVE,
-	};
-
-	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		if (!strcmp(name, tracemap_way_name(ways[i]))) {
-			opt->way = ways[i];
-			return 1;
-		}
-	}
-	return wrong("--way", name, "not one of read, map, observe");
-}
-
-static int parse_duration(struct options *opt, const char *text)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
-		return wrong("--duration", text, "no number of seconds");
-	opt->duration_ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
-	return 1;
-}
-
-static int parse_limit(unsigned long long *limit, const char *option, const char *text)
-{
-	if (!parse_size(text, limit) || !*limit)
-		return wrong(option, text, "no number from 1 on");
-	return 1;
+	if (!ret)
+		*ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
+	return ret;
 }
 
 static int parse_option(struct options *opt, int option)
 {
+	int ret = selection_option(&opt->sel, option, optarg);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
 	switch (option) {
 	case OPT_WAY:
-		return parse_way(opt, optarg);
+		return value_way(optarg, true, &opt->way);
 	case OPT_OBSERVE:
 		opt->way = TRACEMAP_OBSERVE;
-		return 1;
+		return 0;
 	case OPT_JSON:
 		opt->json = true;
-		return 1;
+		return 0;
 	case OPT_STRICT:
 		opt->strict = true;
-		return 1;
+		return 0;
 	case OPT_DURATION:
-		return parse_duration(opt, optarg);
+		return parse_duration(&opt->duration_ms, optarg);
 	case OPT_SIZE:
-		return parse_limit(&opt->size, "--size", optarg);
+		return value_size("--size", optarg, &opt->size);
 	case OPT_COUNT:
-		return parse_limit(&opt->count, "--count", optarg);
+		return value_size("--count", optarg, &opt->count);
 	case OPT_UNTIL:
 		opt->until = optarg;
-		return 1;
+		return 0;
 	case OPT_FROM_NOW:
 		opt->from_now = true;
-		return 1;
+		return 0;
 	case 'q':
 		opt->quiet = true;
-		return 1;
+		return 0;
+	default:
+		return -EINVAL;	/* said by getopt_long() */
 	}
-	return selection_option(&opt->sel, option, optarg);
 }
 
 static int check_options(struct stream *s)
@@ -625,7 +602,7 @@ static int check_options(struct stream *s)
 		return 0;
 	regerror(ret, &s->until, text, sizeof(text));
 	opt->until = NULL;
-	return wrong("--until", until, text);
+	return value_wrong("--until", until, text);
 }
 
 /* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
@@ -639,8 +616,8 @@ static int parse_options(struct stream *s, int argc, char **argv)
 			help(stdout);
 			return 1;
 		}
-		ret = option == '?' ? -EINVAL : parse_option(&s->opt, option);
-		if (ret < 0)
+		ret = parse_option(&s->opt, option);
+		if (ret)
 			return ret;
 	}
 	ret = selection_command(&s->opt.sel, argc, argv, &s->opt.command);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Values of options.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+#include "values.h"
+
+int value_wrong(const char *option, const char *value, const char *why)
+{
+	say("%s %s: %s", option, value, why);
+	return -EINVAL;
+}
+
+/* How many bits a unit shifts by. */
+static int shift_of(char unit)
+{
+	switch (tolower((unsigned char)unit)) {
+	case 'k':
+		return 10;
+	case 'm':
+		return 20;
+	case 'g':
+		return 30;
+	default:
+		return 0;
+	}
+}
+
+int value_size(const char *option, const char *text, unsigned long long *size)
+{
+	int shift;
+	char *end;
+
+	errno = 0;
+	*size = strtoull(text, &end, 10);
+	shift = shift_of(*end);
+	end += shift > 0;
+	if (!isdigit((unsigned char)*text) || errno || *end || !*size || *size > ~0ULL >> shift)
+		return value_wrong(option, text, "no number from 1 on, such as 100, 64k or 8M");
+	*size <<= shift;
+	return 0;
+}
+
+int value_seconds(const char *option, const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	if (end == text || *end || !(*seconds > 0) || *seconds > 1e9)
+		return value_wrong(option, text, "no number of seconds");
+	return 0;
+}
+
+int value_way(const char *text, bool may_observe, enum tracemap_way *way)
+{
+	static const enum tracemap_way ways[] = {
+		TRACEMAP_READ, TRACEMAP_MAP, TRACEMAP_OBSERVE,
+	};
+	unsigned int nr = may_observe ? 3 : 2;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		if (!strcmp(text, tracemap_way_name(ways[i]))) {
+			*way = ways[i];
+			return 0;
+		}
+	}
+	return value_wrong("--way", text, may_observe ?
+			   "not one of read, map, observe" : "not one of read, map");
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Values of options. Each returns 0, or -EINVAL when it has said what is wrong.
+ */
+#ifndef _TRACEMAP_VALUES_H
+#define _TRACEMAP_VALUES_H
+
+#include <stdbool.h>
+
+#include "tracemap.h"
+
+int value_wrong(const char *option, const char *value, const char *why);
+
+/* "12", "4k", "10M", "1G": from 1 on */
+int value_size(const char *option, const char *text, unsigned long long *size);
+
+/* "5", "0.5" */
+int value_seconds(const char *option, const char *text, double *seconds);
+
+int value_way(const char *text, bool may_observe, enum tracemap_way *way);
+
+#endif /* _TRACEMAP_VALUES_H */
