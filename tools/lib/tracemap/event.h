@@ -45,7 +45,7 @@ struct tracemap_decoder {
 	struct trace_seq seq;		/* scratch */
 	struct event_format *formats;	/* by id */
 	unsigned int nr_formats;
-	struct event_comm **comms;	/* hash by PID */
+	struct event_comm *comms;	/* hash by PID */
 	uint64_t comms_read;		/* ms */
 	struct event_symbols *symbols;
 	char marked[256];		/* symbol told to libtraceevent last */

@@ -5,6 +5,8 @@
  * listened to. A name is as of the moment it was learned: a process that
  * executes something has another one from then on, so none is believed for
  * long without a look at the list.
+ *
+ * As many are kept as there are places: who was asked for last stays.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -13,44 +15,39 @@
 
 #include "event.h"
 
-#define NR_HASH		1024	/* power of two */
+#define NR_HASH		2048	/* power of two */
+#define NR_PLACES	8	/* in each */
 #define COMM_SIZE	16
 #define FRESH_MS	200
 #define AGAIN_MS	10	/* for one that is not known */
 
 struct event_comm {
-	struct event_comm *next;
-	int pid;
+	int pid;		/* 0: nobody's */
 	bool asked;		/* /proc was, in vain */
 	char comm[COMM_SIZE];
 };
 
-static struct event_comm **bucket(const struct tracemap_decoder *d, int pid)
+/* One of its places, from now on the first; @pid's if it has one, else the last. */
+static struct event_comm *to_front(struct tracemap_decoder *d, int pid)
 {
-	return &d->comms[(unsigned int)pid % NR_HASH];
-}
+	struct event_comm *first = d->comms + (unsigned int)pid % NR_HASH * NR_PLACES;
+	struct event_comm found;
+	int i = 0;
 
-static struct event_comm *find(const struct tracemap_decoder *d, int pid)
-{
-	struct event_comm *c = *bucket(d, pid);
-
-	while (c && c->pid != pid)
-		c = c->next;
-	return c;
+	while (first[i].pid != pid && i < NR_PLACES - 1)
+		i++;
+	found = first[i];
+	memmove(first + 1, first, i * sizeof(*first));
+	*first = found;
+	return first;
 }
 
 static struct event_comm *find_or_add(struct tracemap_decoder *d, int pid)
 {
-	struct event_comm *c = find(d, pid);
+	struct event_comm *c = to_front(d, pid);
 
-	if (c)
-		return c;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return NULL;
-	c->pid = pid;
-	c->next = *bucket(d, pid);
-	*bucket(d, pid) = c;
+	if (c->pid != pid)
+		*c = (struct event_comm){ .pid = pid };
 	return c;
 }
 
@@ -61,8 +58,6 @@ void event_comm_set(struct tracemap_decoder *d, int pid, const char *comm, size_
 	if (pid <= 0 || !length || !*comm)
 		return;
 	c = find_or_add(d, pid);
-	if (!c)
-		return;
 	length = strnlen(comm, length < COMM_SIZE ? length : COMM_SIZE - 1);
 	memcpy(c->comm, comm, length);
 	c->comm[length] = '\0';
@@ -128,13 +123,13 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 	if (event_now_ms() - d->comms_read >= FRESH_MS)
 		read_saved(d);
 	c = find_or_add(d, pid);
-	if (!c)
-		return "<...>";
 	if (!c->comm[0] && !c->asked)
 		ask_proc(d, c);
 	/* It has ended since the list was read. */
-	if (!c->comm[0] && event_now_ms() - d->comms_read >= AGAIN_MS)
+	if (!c->comm[0] && event_now_ms() - d->comms_read >= AGAIN_MS) {
 		read_saved(d);
+		c = find_or_add(d, pid);
+	}
 	return c->comm[0] ? c->comm : "<...>";
 }
 
@@ -165,7 +160,7 @@ void event_comms_learn(struct tracemap_decoder *d, const struct event_format *fo
 
 int event_comms_init(struct tracemap_decoder *d)
 {
-	d->comms = calloc(NR_HASH, sizeof(*d->comms));
+	d->comms = calloc(NR_HASH * NR_PLACES, sizeof(*d->comms));
 	if (!d->comms)
 		return -1;
 	read_saved(d);
@@ -174,13 +169,5 @@ int event_comms_init(struct tracemap_decoder *d)
 
 void event_comms_free(struct tracemap_decoder *d)
 {
-	for (int i = 0; d->comms && i < NR_HASH; i++) {
-		while (d->comms[i]) {
-			struct event_comm *c = d->comms[i];
-
-			d->comms[i] = c->next;
-			free(c);
-		}
-	}
 	free(d->comms);
 }

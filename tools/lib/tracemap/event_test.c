@@ -169,6 +169,29 @@ static void test_damage(struct tracemap_decoder *d, struct tracemap_line *line)
 	printf("ok - damaged records are survived\n");
 }
 
+/* Numbers above all the kernel gives: /proc does not know them. */
+#define FIRST_PID	(1 << 23)
+#define NR_PIDS		100000
+
+static void test_names(struct tracemap_decoder *d)
+{
+	int known = 0;
+
+	for (int pid = FIRST_PID; pid < FIRST_PID + NR_PIDS; pid++) {
+		event_comm_set(d, pid, "one of many", 11);
+		/* This one is asked for again and again. */
+		if (strcmp(tracemap_decoder_comm(d, 7), "some name"))
+			known = NR_PIDS;
+	}
+	/* The last first: to ask for a forgotten one takes a place. */
+	for (int pid = FIRST_PID + NR_PIDS; pid-- > FIRST_PID; )
+		known += !strcmp(tracemap_decoder_comm(d, pid), "one of many");
+	if (known < 1000 || known >= NR_PIDS / 2)
+		failed = 1;
+	printf("%s - names are kept of some processes, not of all there ever were\n",
+	       known < 1000 || known >= NR_PIDS / 2 ? "not ok" : "ok");
+}
+
 int main(void)
 {
 	struct tracemap_line line = TRACEMAP_LINE_INIT;
@@ -179,7 +202,7 @@ int main(void)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..7\n");
+	printf("1..8\n");
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
@@ -187,6 +210,7 @@ int main(void)
 	test_events(d, &line);
 	test_strings(&line);
 	test_damage(d, &line);
+	test_names(d);
 	tracemap_decoder_free(d);
 	tracemap_line_free(&line);
 	snprintf(command, sizeof(command), "rm -r %s", top);
