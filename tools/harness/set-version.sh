@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# set-version.sh: does everything that tells a version tell that of
+# tools/harness/version? Name the files that do not.
+# set-version.sh X.Y.Z: that is the version from now on.
+#
+# The library, the command and their pages can leave this repository without
+# the harness, so each has the number in itself.
+
+. "$(dirname "$0")/lib.sh"
+
+telling() { (cd "$top" && echo tools/lib/tracemap/{Makefile,man/*.3} tools/tracing/tracemap/{verbs.h,man/*.1}); }
+
+# with_version FILE: as it has to be
+with_version()
+{
+	sed -E "s/^(VERSION := ).*/\1$version/
+		s/^(#define TRACEMAP_VERSION\t\").*\"/\1$version\"/
+		s/^(\.TH .*\"(lib)?tracemap )[^\"]*\"/\1$version\"/" "$1"
+}
+
+# One that tells none would always be right.
+tells() { grep -qE '^(VERSION := |#define TRACEMAP_VERSION	"|\.TH .*"(lib)?tracemap )' "$1"; }
+
+file=$harness/version
+version=${1:-$(cat "$file")}
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || die "a version has three numbers, 0.1.0, not \"$version\""
+scratch
+cd "$top" || exit
+wrong=()
+for f in $(telling); do
+	with_version "$f" >"$work/new"
+	if ! tells "$f"; then
+		wrong+=("$f")
+	elif ! cmp -s "$work/new" "$f"; then
+		if [ $# -gt 0 ]; then cat "$work/new" >"$f"; else wrong+=("$f"); fi
+	fi
+done
+[ $# -eq 0 ] || echo "$version" >"$file"
+grep -qE "^## ${version//./\\.}( |$)" CHANGELOG.md || wrong+=("CHANGELOG.md: there is no \"## $version\"")
+[ ${#wrong[@]} -eq 0 ] ||
+	die "these do not tell version $version (tools/harness/set-version.sh $version sets it):" "${wrong[@]}"
