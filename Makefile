@@ -47,6 +47,8 @@ series: packages-test	## write the patches as mails, with a cover letter, to bui
 deb: packages-deb	## Debian packages of the library and the command, into build/deb
 	@$(harness)/deb.sh
 
+release: packages-test	## the series, the packages and their checksums, into build/release
+	@$(harness)/release.sh
 import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
 	@$(harness)/import.sh "$(TREE)" $(BRANCH)
 
@@ -75,5 +77,5 @@ clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
 .PHONY: help demo test check kunit test-all guest shell kernel-image bench bench-keep series deb \
-	import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
+	release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
 	packages-deb clean

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # deb.sh [FOLDER]: make Debian packages of libtracemap and the tracemap command
-# from a copy of what they are made of; print their paths.
+# from a copy of what they are made of; print their paths. SOURCE=yes makes the
+# source package, too.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -34,13 +35,16 @@ copy_sources()
 	mkdir "$1/debian/source"
 	echo '3.0 (native)' >"$1/debian/source/format"
 	changelog >"$1/debian/changelog"
+	# As if every umask were the same.
+	chmod -R u=rwX,go=rX "$1"
 }
 
 # Nobody keeps the symbols of a package that was made here.
 build()
 {
 	cd "$work/tracemap" || return
-	DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS:-}" dpkg-buildpackage -b -us -uc
+	DEB_BUILD_OPTIONS="noautodbgsym ${DEB_BUILD_OPTIONS:-}" \
+		dpkg-buildpackage --build="${SOURCE:+source,}binary" -us -uc
 }
 
 scratch
@@ -49,4 +53,5 @@ step "building the Debian packages" deb build
 mkdir -p "$out"
 rm -f "$out"/{tracemap,libtracemap{1,-event1,-bpf1,-dev}}_*.deb
 cp "$work"/*.deb "$out"
+[ -z "${SOURCE:-}" ] || cp "$work"/*.{dsc,tar.xz} "$out"
 ls "$out"/*.deb

@@ -20,6 +20,11 @@ export GIT_AUTHOR_NAME=$name GIT_AUTHOR_EMAIL=$email
 export GIT_COMMITTER_NAME=$name GIT_COMMITTER_EMAIL=$email
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 
+# A release has one time for everything that is in it.
+if [ -n "${SOURCE_DATE_EPOCH:-}" ]; then
+	export GIT_AUTHOR_DATE="@$SOURCE_DATE_EPOCH +0000" GIT_COMMITTER_DATE="@$SOURCE_DATE_EPOCH +0000"
+fi
+
 in_repo() { git -C "$work/repo" "$@"; }
 
 # A repository of nothing but the files the series edits is enough: the blobs
