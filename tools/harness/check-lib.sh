@@ -23,10 +23,24 @@ matching()
 	printf '%s\n' "$@" | grep -E "$pattern" || :
 }
 
+# Where code of the kernel proper is, for grep -E.
+kernel_code='^(kernel|mm|fs|lib|include|arch/x86)/'
+
+# objects_of DIR FILE...: what is made of these C files of DIR; one that is
+# included by another has no object.
+objects_of()
+{
+	local dir=$1 c
+	shift
+	for c; do
+		grep -qrF "\"${c##*/}\"" "$dir/$(dirname "$c")" --include='*.c' || echo "${c%.c}.o"
+	done
+}
+
 # Findings come as path:line:...: numbers say nothing about them.
 without_lines()
 {
-	sed -E 's/:[0-9]+(:[0-9]+)?:/:/g; s/[0-9]+-character/N-character/
+	sed -E 's/:[0-9]+(:[0-9]+(-[0-9]+)?)?:/:/g; s/\<lines? [0-9]+/line N/g; s/[0-9]+-character/N-character/
 		s/(context imbalance in .*) - .*/\1/' | sort
 }
 
@@ -43,6 +57,25 @@ mails()
 	GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0='The Harness' \
 	GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=harness@localhost \
 		"$harness/mail.sh" "$work/mails" >/dev/null
+}
+
+# am_series BASE DIR: DIR becomes a git tree of what BASE has of the files of the
+# series, with the mails in
+am_series()
+{
+	local from=$1 f
+	git init -q "$2"
+	cd "$2" || return
+	for f in "${edited[@]}" "${new[@]}"; do
+		[ -e "$from/$f" ] || continue
+		mkdir -p "$(dirname "$f")"
+		cp "$from/$f" "$f"
+	done
+	git config user.name 'The Harness'
+	git config user.email harness@localhost
+	git add -A
+	git commit -q --allow-empty -m base
+	git am -q "$work"/mails/*.patch
 }
 
 empty()

@@ -74,7 +74,18 @@ all_tests()
 	suite selftests-debug selftests debug "${halved[@]}"
 	suite torture-debug torture debug
 	suite kcsan
-	[ "$what" != all ] || { suite command-kernels command; suite flavours; suite patches patches boot; }
+	[ "$what" != all ] || rest_of_all
+}
+
+# What takes hours, or is about other kernels than ours as it is.
+rest_of_all()
+{
+	suite command-kernels command
+	suite flavours
+	suite bases
+	suite patches-compile patches compile
+	suite patches-boot patches boot
+	suite patches-coccinelle patches coccinelle
 }
 
 summary()

@@ -7,15 +7,6 @@
 . "$(dirname "$0")/../check-lib.sh"
 . "$harness/kernel.sh"
 
-# The objects of our C files; one that is included by another has none.
-objects()
-{
-	local c
-	for c in $(matching '^(kernel|mm|fs|lib|arch/x86)/.*\.c$' "${edited[@]}" "${new[@]}"); do
-		grep -qrF "\"${c##*/}\"" "$work/stage/$(dirname "$c")" || echo "${c%.c}.o"
-	done
-}
-
 run_sparse()
 {
 	step "configuring for sparse" sparse-config configure
@@ -53,7 +44,8 @@ compare()
 # shellcheck disable=SC2034 # kernel.sh reads it
 flavour=default
 echo 1..1
-mapfile -t objs < <(objects)
+mapfile -t files < <(matching "$kernel_code.*\.c\$" "${edited[@]}" "${new[@]}")
+mapfile -t objs < <(objects_of "$work/stage" "${files[@]}")
 lock_source
 : >"$work/stock"; : >"$work/findings"
 if [ ${#objs[@]} -gt 0 ]; then
