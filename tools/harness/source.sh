@@ -12,6 +12,9 @@
 
 pin_version=6.1.192-2
 pin_sha256=4d415b3d364834fd818270e88813e90323bbfce4f519a0e6bd4940ddcd7df693
+# The series goes onto every 6.1.y from here on; before it, what stable has since
+# changed in the same lines is missing.
+oldest_base=6.1.187
 linux=${LINUX:-6.1}
 tarball=/usr/src/linux-source-$linux.tar.xz
 # Another kernel of Debian's is built as it is, to be measured beside ours.
@@ -26,7 +29,7 @@ kernel_version()
 refuse_base()
 {
 	die "$1" \
-	    "The series is for 6.1.y and was tested on Debian's linux-source-6.1 $pin_version. Either" \
+	    "The series is for 6.1.y since $oldest_base and was tested on Debian's linux-source-6.1 $pin_version. Either" \
 	    "  install that version (the archive of Debian's snapshots keeps them all), or" \
 	    "  name a 6.1.y tree: make ... KERNEL_SRC=dir"
 }

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../check-lib.sh"
 
 # What is in the repository and not in the series.
-ours='^(Makefile|README\.md|MAINTAINERS|\.gitignore|\.ci/|LICENSES/|patches/|tools/harness/)'
+ours='^(Makefile|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|MAINTAINERS|\.gitignore|\.ci/|LICENSES/|patches/|tools/harness/)'
 
 brought_once()
 {
@@ -41,19 +41,8 @@ hunks_in_place()
 # git am of the mails gives, byte for byte, the files that are built.
 mails_apply()
 {
-	local f
-	git init -q "$work/am"
-	cd "$work/am" || return
-	for f in "${edited[@]}"; do
-		mkdir -p "$(dirname "$f")"
-		cp "$base/$f" "$f"
-	done
-	git config user.name 'The Harness'
-	git config user.email harness@localhost
-	git add -A
-	git commit -q --allow-empty -m base
-	git am -q "$work"/mails/*.patch
-	diff -r -x .git . "$work/stage"
+	am_series "$base" "$work/am"
+	diff -r -x .git "$work/am" "$work/stage"
 }
 
 echo 1..6

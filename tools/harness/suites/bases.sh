@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/bases.sh: git am takes the mails of the series, and what they touch
+# compiles, on the newest and the oldest kernel source that Debian's archive
+# has, back to $oldest_base, and on stable's own tarball.
+
+. "$(dirname "$0")/../check-lib.sh"
+. "$harness/kernel.sh"
+. "$harness/archive.sh"
+
+# shellcheck disable=SC2034 # kernel.sh reads them
+flavour=default
+
+unpack()
+{
+	rm -rf "$work/tree"
+	mkdir "$work/tree"
+	tar -C "$work/tree" -xf "$1" --strip-components=1
+}
+
+# git apply knows no fuzz: a hunk fits or it does not.
+applies()
+{
+	rm -rf "$work/am"
+	am_series "$work/tree" "$work/am"
+	cp -r --remove-destination "$work/am/." "$work/tree"
+}
+
+compiles()
+{
+	rm -rf "$work/build"
+	mkdir "$work/build"
+	# shellcheck disable=SC2034 # kernel.sh reads them
+	src=$work/tree build=$work/build
+	if ! { configure && kmake "${objs[@]}"; } >"$work/make.log" 2>&1; then
+		tail -n 20 "$work/make.log"
+		return 1
+	fi
+	! grep -A 5 'warning:' "$work/make.log"
+}
+
+# try_base NAME TARBALL
+try_base()
+{
+	step "unpacking ${2##*/}" unpack-other unpack "$2"
+	check "bases: git am takes the series on $1" applies
+	check "bases: what the series touches compiles on $1" compiles
+}
+
+# since_oldest: those of the versions that come in for which the series is
+since_oldest()
+{
+	local version
+	while read -r version; do
+		if dpkg --compare-versions "$version" ge "$oldest_base"; then
+			printf '%s\n' "$version"
+		else
+			echo "# Linux $version is older than $oldest_base, for which the series is: not tried" >&2
+		fi
+	done
+}
+
+# The newest whose tarball is there: the archive may list one that has gone.
+newest_orig()
+{
+	local version
+	while read -r version; do
+		orig=$(archive_orig "$version") && { orig_version=$version; return; }
+		say "-- the archive lists linux $version, but its tarball cannot be had: see $logs/archive-orig.log"
+	done < <(archive_versions source linux | since_oldest 2>/dev/null | tac)
+	return 1
+}
+
+open_archive
+mapfile -t sources < <(archive_versions binary linux-source-6.1 | since_oldest)
+[ ${#sources[@]} -gt 0 ] || die "the archive has no linux-source-6.1 since $oldest_base"
+newest_orig || die "the archive has no tarball of linux since $oldest_base"
+mails
+mapfile -t files < <(matching "$kernel_code.*\.c\$" "${edited[@]}" "${new[@]}")
+mapfile -t objs < <(objects_of "$work/stage" "${files[@]}")
+
+echo 1..6
+newest=${sources[-1]} oldest=${sources[0]}
+try_base "the newest linux-source-6.1, $newest" "$(archive_source "$newest")"
+try_base "the oldest linux-source-6.1, $oldest" "$(archive_source "$oldest")"
+try_base "the tarball of linux $orig_version" "$orig"
