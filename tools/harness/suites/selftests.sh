@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # suites/selftests.sh FLAVOUR [two]: our kselftests, in a guest of that flavour;
-# with two of the four buffers each test is for, where that has to do.
+# with two of the four buffers each test is for, where that has to do. TESTS='...'
+# names the programs, if not all are wanted.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
@@ -26,12 +27,16 @@ make_tests()
 step "building the selftests" "selftests-$FLAVOUR" make_tests
 make_tests -s --no-print-directory COLLECTION=ring-buffer emit_tests | sed 's/.*://' >"$work/with/list"
 
+# wanted: of the programs that come in, those that TESTS= names
+wanted() { if [ -n "${TESTS:-}" ]; then grep -xF -- "${TESTS// /$'\n'}"; else cat; fi; }
+
 grep -qx compat_test "$work/with/list" || die "there is no compiler for 32-bit programs: see $logs/selftests-$FLAVOUR.log"
 
 # run_list FILE: the programs it names. Each says its plan first: one that dies
 # is missed by its results.
 run_list()
 {
+	[ -s "$work/with/$1" ] || return 0
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/guest.sh" '
 		status=0
@@ -47,9 +52,10 @@ run_list()
 # the others go to two guests at once; boot_test stays the first in its guest.
 (
 	cd "$work/with" || exit
-	grep '^ftrace_' list >patching
-	grep -v '^ftrace_' list | sed -n '1~2p' >odd
-	grep -v '^ftrace_' list | sed -n '2~2p' >even
+	wanted <list >run || die "TESTS=$TESTS: none of these is a program of the selftests"
+	sed -n '/^ftrace_/p' run >patching
+	sed '/^ftrace_/d' run | sed -n '1~2p' >odd
+	sed '/^ftrace_/d' run | sed -n '2~2p' >even
 )
 export SMP=3 APPEND=maxcpus=2
 run_list even >"$work/even.tap" &
