@@ -26,13 +26,13 @@ release_again()
 
 same_bytes() { diff -r "$work/first" "$work/second"; }
 
-sums_right() { cd "$work/first" && sha256sum -c SHA256SUMS && [ "$(ls | wc -l)" -eq $(($(wc -l <SHA256SUMS) + 1)) ]; }
+sums_right() { cd "$work/first" && sha256sum -c SHA256SUMS && [ "$(find . -type f | wc -l)" -eq $(($(wc -l <SHA256SUMS) + 1)) ]; }
 
 # What is in the tarball is what git am takes.
 series_whole()
 {
 	tar -C "$work" -xzf "$work"/first/ringmap-*-series-6.1.tar.gz
-	[ "$(ls "$work"/ringmap-*/*.patch | wc -l)" = "$(. "$harness/series.sh"; series_patches | wc -l)" ]
+	[ "$(find "$work"/ringmap-* -name "[0-9]*.patch" | wc -l)" = "$(. "$harness/series.sh"; series_patches | wc -l)" ]
 }
 
 source_package() { dpkg-source --no-check -x "$work"/first/tracemap_*.dsc "$work/source" && [ -e "$work/source/debian/rules" ]; }
