@@ -54,9 +54,15 @@ boot_patch()
 # W=1 and sparse on these objects, compiled anew: a finding per line.
 compiler_findings()
 {
+	local status=0
+
 	[ $# -gt 0 ] || return 0
 	(cd "$build" && rm -f "$@")
-	kmake W=1 C=1 "$@" >"$work/make.log" 2>&1 || { tail -n 20 "$work/make.log" >&2; return 1; }
+	# As compile() does: an object may be half written after a kill.
+	: >"$build/.unfinished"
+	kmake W=1 C=1 "$@" >"$work/make.log" 2>&1 || status=$?
+	rm "$build/.unfinished"
+	[ $status -eq 0 ] || { tail -n 20 "$work/make.log" >&2; return 1; }
 	grep -E ':[0-9]+(:[0-9]+)?: (warning|error):' "$work/make.log" |
 		sed -E "s,^($src|\.\./[^/]*)/,," || :
 }
