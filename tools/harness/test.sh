@@ -72,6 +72,7 @@ all_tests()
 	cat "$work/background.err" >&2
 	cat "$work/background"
 	suite selftests-debug selftests debug "${halved[@]}"
+	suite kunit-debug kunit debug
 	suite torture-debug torture debug
 	suite kcsan
 	[ "$what" != all ] || rest_of_all
