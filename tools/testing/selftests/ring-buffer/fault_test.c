@@ -1,0 +1,753 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that is not there: each allocation fails once, in everything that maps,
+ * reads, resizes or copies a buffer. It says ENOMEM then, and all is as before.
+ *
+ * Needs CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC and their files in debugfs. Leaks
+ * are looked for by whoever runs this with CONFIG_DEBUG_KMEMLEAK.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "fault.h"
+#include "map_fixture.h"
+#include "watcher.h"
+
+/* An event that does not occur while a trigger of it is set. */
+#define TRIGGER		"events/sched/sched_process_free/trigger"
+
+/* Emulated, with KASAN, a hundred calls and what is checked after each. */
+#define FAULT_TIMEOUT	900
+
+typedef FIXTURE_DATA(map) fault_data;
+
+/* What @before, @call and @after of an operation hand on. */
+static struct {
+	void		*map;
+	void		*old_map;
+	size_t		len;
+	int		fd;
+	int		other_fd;
+	int		pipe[2];
+	pid_t		child;
+	ssize_t		got;
+	long long	size;	/* of each CPU's buffer */
+	unsigned char	page[2 * LARGE_SUBBUF_KB * 1024];
+} with;
+
+/*
+ * @name: to be told
+ * @before: what it needs
+ * @call: in this one an allocation fails
+ * @after: takes back what they did; @err is what @call returned
+ *
+ * All of them return a negative errno when they fail.
+ */
+struct operation {
+	const char	*name;
+	int		(*before)(fault_data *self);
+	int		(*call)(fault_data *self);
+	int		(*after)(fault_data *self, int err);
+};
+
+static int prepare(fault_data *self)
+{
+	with.size = cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb");
+	return with.size < 0 ? with.size : faults_allow();
+}
+
+typedef void (*fault_check)(struct __test_metadata *_metadata, fault_data *self);
+
+/* Nothing of it is mapped: events come through, any size can be had. */
+static void expect_free(struct __test_metadata *_metadata, fault_data *self)
+{
+	struct trace_instance *ti = &self->ti;
+
+	EXPECT_EQ(with.size, cpu_number(ti, ti->cpu, "buffer_size_kb"));
+	EXPECT_EQ(with.size, cpu_number(ti, ti->other_cpu, "buffer_size_kb"));
+	EXPECT_EQ(ti->subbuf_kb, instance_number(ti, "buffer_subbuf_size_kb"));
+	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));
+	ASSERT_LE(0, tally_read(&self->tally, self->fd, self->subbuf));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(ti->seq, self->tally.next);
+	EXPECT_EQ(0, self->tally.lost);
+	expect_unmapped(_metadata, ti);
+}
+
+/* The mapping in self->mb is as good as ever. */
+static void expect_kept(struct __test_metadata *_metadata, fault_data *self)
+{
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+	expect_mapped(_metadata, &self->ti);
+}
+
+/* Returns whether there was an allocation @nth to fail. */
+static bool fail_one(struct __test_metadata *_metadata, fault_data *self,
+		     const struct operation *op, unsigned int nth, unsigned int *refused)
+{
+	int err, failed;
+
+	ASSERT_EQ(0, op->before ? op->before(self) : 0);
+	ASSERT_EQ(0, fault_begin(nth));
+	err = op->call(self);
+	failed = fault_end();
+	ASSERT_LE(0, failed);
+	if (err) {
+		(*refused)++;
+		EXPECT_EQ(-ENOMEM, err)
+			TH_LOG("%s, allocation %u: %s", op->name, nth, strerror(-err));
+		/* Only a failed allocation is a reason. */
+		EXPECT_EQ(1, failed);
+	}
+	EXPECT_EQ(0, op->after ? op->after(self, err) : 0);
+	return failed;
+}
+
+static void fail_each(struct __test_metadata *_metadata, fault_data *self,
+		      const struct operation *op, fault_check as_before)
+{
+	unsigned int nth = 1, refused = 0;
+	bool failed;
+
+	do {
+		failed = fail_one(_metadata, self, op, nth++, &refused);
+		as_before(_metadata, self);
+	} while (failed && _metadata->passed);
+	EXPECT_LT(0, refused);
+	fprintf(stderr, "# %s: %u allocations, without %u of them it was refused\n", op->name,
+		nth - 2, refused);
+}
+
+/* The operation is to do without memory. */
+static void expect_no_allocation(struct __test_metadata *_metadata, fault_data *self,
+				 const struct operation *op)
+{
+	unsigned int refused = 0;
+
+	EXPECT_FALSE(fail_one(_metadata, self, op, 1, &refused))
+		TH_LOG("%s", op->name);
+}
+
+/* Mapping. */
+
+static int call_mmap(fault_data *self)
+{
+	with.map = mmap(NULL, with.len, PROT_READ, MAP_SHARED, self->fd, 0);
+	return with.map == MAP_FAILED ? -errno : 0;
+}
+
+static int after_mmap(fault_data *self, int err)
+{
+	return !err && munmap(with.map, with.len) ? -errno : 0;
+}
+
+/* The length of the whole mapping. */
+static size_t whole(fault_data *self)
+{
+	size_t len;
+
+	if (map_it(&self->mb, &self->ti))
+		return 0;
+	len = self->mb.len;
+	buffer_unmap(&self->mb);
+	return len;
+}
+
+TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation op = { "mmap()", .call = call_mmap, .after = after_mmap };
+
+	ASSERT_EQ(0, prepare(self));
+	with.len = whole(self);
+	ASSERT_LT(0, with.len);
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+TEST_F_TIMEOUT(map, further_mmap_without_memory_leaves_the_first, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() of what is mapped", .call = call_mmap, .after = after_mmap,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	with.len = self->mb.len;
+	fail_each(_metadata, self, &op, expect_kept);
+	buffer_unmap(&self->mb);
+	expect_free(_metadata, self);
+}
+
+static int call_mmap_live(fault_data *self)
+{
+	with.map = mmap(NULL, self->page, PROT_READ, MAP_SHARED, self->fd,
+			TRACE_MMAP_LIVE_OFFSET);
+	return with.map == MAP_FAILED ? -errno : 0;
+}
+
+TEST_F_TIMEOUT(map, mmap_of_the_live_index_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() of the live index", .call = call_mmap_live, .after = after_mmap,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	with.len = self->page;
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+/* Who watches already goes on, and waits for events as before. */
+static void expect_watching(struct __test_metadata *_metadata, fault_data *self)
+{
+	struct watcher w;
+
+	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
+	w.tally.next = self->ti.seq;
+	ASSERT_EQ(0, watcher_wait(&w, 1));
+	expect_readable(_metadata, w.fd, 0);
+	expect_kept(_metadata, self);
+	expect_readable(_metadata, w.fd, 1);
+	EXPECT_LT(0, watch(&w));
+	EXPECT_TRUE(watcher_exact(&w));
+	watcher_close(&w);
+}
+
+TEST_F_TIMEOUT(map, mmap_of_the_live_index_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() of the live index of what is mapped",
+		.call = call_mmap_live, .after = after_mmap,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	with.len = self->page;
+	fail_each(_metadata, self, &op, expect_watching);
+	buffer_unmap(&self->mb);
+	expect_free(_metadata, self);
+}
+
+static int before_munmap(fault_data *self)
+{
+	return call_mmap(self);
+}
+
+static int call_munmap(fault_data *self)
+{
+	return munmap(with.map, with.len) ? -errno : 0;
+}
+
+static int after_munmap(fault_data *self, int err)
+{
+	return err ? call_munmap(self) : 0;
+}
+
+TEST_F_TIMEOUT(map, munmap_without_memory_can_be_tried_again, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"munmap()", .before = before_munmap, .call = call_munmap, .after = after_munmap,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	with.len = whole(self);
+	ASSERT_LT(0, with.len);
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+static int call_mremap(fault_data *self)
+{
+	void *to = (char *)with.map + (1UL << 32);
+
+	with.old_map = with.map;
+	to = mremap(with.map, with.len, with.len, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	if (to == MAP_FAILED)
+		return -errno;
+	with.map = to;
+	return 0;
+}
+
+/* If there is no memory to unmap the old place, it stays, and mremap() succeeds. */
+static int after_mremap(fault_data *self, int err)
+{
+	if (munmap(with.old_map, with.len))
+		return -errno;
+	return call_munmap(self);
+}
+
+TEST_F_TIMEOUT(map, mremap_without_memory_leaves_every_count_right, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mremap()", .before = before_munmap, .call = call_mremap, .after = after_mremap,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	with.len = whole(self);
+	ASSERT_LT(0, with.len);
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+/*
+ * Back from fork() the kernel writes to what it shares with glibc, and kills who
+ * has no memory for that. So it shares nothing.
+ */
+__attribute__((constructor))
+static void run_without_rseq(int argc, char **argv)
+{
+	static const char tunable[] = "GLIBC_TUNABLES";
+
+	if (getenv(tunable))
+		return;
+	setenv(tunable, "glibc.pthread.rseq=0", 1);
+	execv("/proc/self/exe", argv);
+	perror("/proc/self/exe");
+	_exit(1);
+}
+
+static int call_fork(fault_data *self)
+{
+	with.child = fork();
+	if (!with.child)
+		_exit(0);
+	return with.child < 0 ? -errno : 0;
+}
+
+static int after_fork(fault_data *self, int err)
+{
+	return err ? 0 : child_status(with.child, WOKEN_MS);
+}
+
+/* Of the copies that were made, none is left: the last unmap is the last. */
+TEST_F_TIMEOUT(map, fork_without_memory_leaves_no_copy, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"fork() with MADV_DOFORK", .call = call_fork, .after = after_fork,
+	};
+	struct trace_live_index *index;
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, call_mmap_live(self));
+	index = with.map;
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
+	ASSERT_EQ(0, madvise(index, self->page, MADV_DOFORK));
+	fail_each(_metadata, self, &op, expect_kept);
+	munmap(index, self->page);
+	buffer_unmap(&self->mb);
+	expect_free(_metadata, self);
+}
+
+/* What is done with a mapping. */
+
+static int call_get_reader(fault_data *self)
+{
+	return ioctl(self->fd, TRACE_MMAP_IOCTL_GET_READER) ? -errno : 0;
+}
+
+static int call_live_wait(fault_data *self)
+{
+	const struct trace_live_index *index = with.map;
+	struct trace_live_position pos = {
+		.epoch = index->epoch, .generation = index->commit_generation, .bytes = 1,
+	};
+
+	return ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &pos) ? -errno : 0;
+}
+
+static int call_poll(fault_data *self)
+{
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) < 0 ? -errno : 0;
+}
+
+static int call_write(fault_data *self)
+{
+	return write_events(&self->ti, 100, EVENT_LARGE);
+}
+
+TEST_F(map, what_is_done_with_a_mapping_allocates_nothing)
+{
+	static const struct operation ops[] = {
+		{ "GET_READER", .call = call_get_reader },
+		{ "LIVE_WAIT", .call = call_live_wait },
+		{ "poll()", .call = call_poll },
+		{ "write()", .call = call_write },
+	};
+	size_t i;
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, call_mmap_live(self));
+	ASSERT_EQ(0, call_write(self));	/* from memory that is there */
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		expect_no_allocation(_metadata, self, &ops[i]);
+	munmap(with.map, self->page);
+}
+
+static int before_epoll(fault_data *self)
+{
+	with.fd = epoll_create1(0);
+	return with.fd < 0 ? -errno : 0;
+}
+
+static int call_epoll(fault_data *self)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(with.fd, EPOLL_CTL_ADD, self->fd, &event) ? -errno : 0;
+}
+
+static int after_close(fault_data *self, int err)
+{
+	return with.fd >= 0 && close(with.fd) ? -errno : 0;
+}
+
+TEST_F_TIMEOUT(map, epoll_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"epoll_ctl()", .before = before_epoll, .call = call_epoll, .after = after_close,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	fail_each(_metadata, self, &op, expect_watching);
+	buffer_unmap(&self->mb);
+	expect_free(_metadata, self);
+}
+
+/* Reading. */
+
+static int call_open_raw(fault_data *self)
+{
+	with.fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	return with.fd < 0 ? with.fd : 0;
+}
+
+static int call_open_pipe(fault_data *self)
+{
+	with.fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe", O_RDONLY | O_NONBLOCK);
+	return with.fd < 0 ? with.fd : 0;
+}
+
+TEST_F_TIMEOUT(map, open_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation ops[] = {
+		{ "open() of trace_pipe_raw", .call = call_open_raw, .after = after_close },
+		{ "open() of trace_pipe", .call = call_open_pipe, .after = after_close },
+	};
+	size_t i;
+
+	ASSERT_EQ(0, prepare(self));
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		fail_each(_metadata, self, &ops[i], expect_free);
+}
+
+/* More than a sub-buffer: some of it is final. */
+static int write_some(fault_data *self)
+{
+	int err = call_open_raw(self);
+
+	if (err)
+		return err;
+	/* The page that the last reader has left is for this one. */
+	with.other_fd = with.fd;
+	if (read(with.other_fd, with.page, self->subbuf) != -1 || errno != EAGAIN)
+		return -EIO;
+	/* Copying to memory that is not there would fail too. */
+	memset(with.page, 0, sizeof(with.page));
+	err = write_bytes(&self->ti, self->subbuf + self->subbuf / 2, EVENT_LARGE);
+	return err < 0 ? err : call_open_raw(self);
+}
+
+static int after_reading(fault_data *self, int err)
+{
+	close(with.other_fd);
+	return after_close(self, err);
+}
+
+static int call_read(fault_data *self)
+{
+	with.got = read(with.fd, with.page, self->subbuf);
+	return with.got < 0 ? -errno : 0;
+}
+
+static int after_read(fault_data *self, int err)
+{
+	if (!err)
+		tally_page(&self->tally, with.page, with.got);
+	return after_reading(self, err);
+}
+
+static int before_splice(fault_data *self)
+{
+	if (pipe(with.pipe))
+		return -errno;
+	return write_some(self);
+}
+
+static int call_splice(fault_data *self)
+{
+	with.got = splice(with.fd, NULL, with.pipe[1], NULL, self->subbuf, SPLICE_F_NONBLOCK);
+	return with.got < 0 ? -errno : 0;
+}
+
+static int after_splice(fault_data *self, int err)
+{
+	close(with.pipe[1]);
+	if (!err && read(with.pipe[0], with.page, self->subbuf) != with.got)
+		err = -EIO;
+	else if (!err)
+		tally_page(&self->tally, with.page, with.got);
+	close(with.pipe[0]);
+	return err == -EIO ? err : after_reading(self, err);
+}
+
+/* The copy of an event that an iterator shows, and the line made of it. */
+static int call_read_trace(fault_data *self)
+{
+	ssize_t len;
+
+	with.fd = cpu_file(&self->ti, self->ti.cpu, "trace", O_RDONLY);
+	if (with.fd < 0)
+		return with.fd;
+	do {
+		len = read(with.fd, with.page, sizeof(with.page));
+	} while (len > 0);
+	return len < 0 ? -errno : 0;
+}
+
+static int before_read_trace(fault_data *self)
+{
+	int err = write_some(self);
+
+	return err ? err : close(with.fd);
+}
+
+static const struct operation reading[] = {
+	{ "read() of trace_pipe_raw", write_some, call_read, after_read },
+	{ "splice() of trace_pipe_raw", before_splice, call_splice, after_splice },
+	{ "read() of trace", before_read_trace, call_read_trace, after_reading },
+};
+
+TEST_F_TIMEOUT(map, reading_without_memory_loses_nothing, FAULT_TIMEOUT)
+{
+	size_t i;
+
+	ASSERT_EQ(0, prepare(self));
+	for (i = 0; i < ARRAY_SIZE(reading); i++)
+		fail_each(_metadata, self, &reading[i], expect_free);
+}
+
+TEST_F_TIMEOUT(map, reading_what_is_mapped_without_memory_loses_nothing, FAULT_TIMEOUT)
+{
+	size_t i;
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	for (i = 0; i < ARRAY_SIZE(reading); i++)
+		fail_each(_metadata, self, &reading[i], expect_kept);
+	buffer_unmap(&self->mb);
+	expect_free(_metadata, self);
+}
+
+/* Sizes. */
+
+static int take_snapshot(fault_data *self)
+{
+	return instance_write(&self->ti, "snapshot", "1");
+}
+
+static int resize(fault_data *self, unsigned int subbufs)
+{
+	return instance_write_number(&self->ti, "buffer_size_kb", subbufs * self->ti.subbuf_kb);
+}
+
+static int call_resize(fault_data *self)
+{
+	return resize(self, TEST_SUBBUFS + 2);
+}
+
+static int call_resize_cpu(fault_data *self)
+{
+	return cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				(TEST_SUBBUFS + 2) * self->ti.subbuf_kb);
+}
+
+/* Refused, it has changed nothing: there is nothing to take back. */
+static int after_resize(fault_data *self, int err)
+{
+	return err ? 0 : resize(self, TEST_SUBBUFS);
+}
+
+static int call_subbuf_size(fault_data *self)
+{
+	return instance_write_number(&self->ti, "buffer_subbuf_size_kb", 2 * self->ti.subbuf_kb);
+}
+
+/* It rounds up, to and fro: there is one more sub-buffer than before. */
+static int after_subbuf_size(fault_data *self, int err)
+{
+	int ret = err ? 0 : instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+						  self->ti.subbuf_kb);
+
+	return ret ? ret : after_resize(self, err);
+}
+
+TEST_F_TIMEOUT(map, subbuf_size_without_memory_stays, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"buffer_subbuf_size_kb, with a snapshot",
+		take_snapshot, call_subbuf_size, after_subbuf_size,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+TEST_F_TIMEOUT(map, buffer_size_without_memory_stays, FAULT_TIMEOUT)
+{
+	static const struct operation ops[] = {
+		{ "buffer_size_kb, with a snapshot", take_snapshot, call_resize, after_resize },
+		{ "buffer_size_kb of a CPU, with a snapshot",
+		  take_snapshot, call_resize_cpu, after_resize },
+	};
+	size_t i;
+
+	ASSERT_EQ(0, prepare(self));
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		fail_each(_metadata, self, &ops[i], expect_free);
+}
+
+static int call_reset(fault_data *self)
+{
+	return instance_write(&self->ti, "trace", "");
+}
+
+TEST_F_TIMEOUT(map, reset_without_memory_is_done_or_not, FAULT_TIMEOUT)
+{
+	static const struct operation op = { "reset", .call = call_reset };
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	fail_each(_metadata, self, &op, expect_kept);
+}
+
+/* Snapshots. */
+
+static int call_trigger(fault_data *self)
+{
+	return instance_write(&self->ti, TRIGGER, "snapshot");
+}
+
+static int after_trigger(fault_data *self, int err)
+{
+	return err ? 0 : instance_write(&self->ti, TRIGGER, "!snapshot");
+}
+
+TEST_F_TIMEOUT(map, snapshot_without_memory_leaves_no_user, FAULT_TIMEOUT)
+{
+	static const struct operation ops[] = {
+		{ "snapshot", .call = take_snapshot },
+		{ "snapshot trigger", .call = call_trigger, .after = after_trigger },
+	};
+	size_t i;
+
+	ASSERT_EQ(0, prepare(self));
+	with.len = whole(self);
+	ASSERT_LT(0, with.len);
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		fail_each(_metadata, self, &ops[i], expect_free);
+	EXPECT_EQ(0, map_error(self->fd, with.len, PROT_READ, MAP_SHARED, 0));
+}
+
+/* Instances. */
+
+#define INSTANCE_DIR	TRACEFS_DIR "/instances/rbtest-fault"
+
+/*
+ * With one CPU: the ring buffer warns, as it always did, if there is no memory for
+ * the buffer of another one.
+ */
+FIXTURE(instances) {
+	int	offline;
+};
+
+FIXTURE_SETUP(instances)
+{
+	struct trace_instance ti;
+
+	/* It knows the CPUs. */
+	ASSERT_EQ(0, instance_open(&ti, false, 0));
+	self->offline = ti.cpu;
+	ASSERT_EQ(0, run_on_cpu(ti.other_cpu));
+	ASSERT_EQ(0, instance_close(&ti));
+	ASSERT_EQ(0, switch_cpu_online(self->offline, false));
+	ASSERT_EQ(0, faults_allow());
+}
+
+FIXTURE_TEARDOWN(instances)
+{
+	EXPECT_EQ(0, switch_cpu_online(self->offline, true));
+}
+
+static int make_instance(void)
+{
+	return mkdir(INSTANCE_DIR, 0755) ? -errno : 0;
+}
+
+static int remove_instance(void)
+{
+	return rmdir(INSTANCE_DIR) ? -errno : 0;
+}
+
+/* Each event makes some files: of these allocations only some fail. */
+TEST_F_TIMEOUT(instances, mkdir_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	unsigned int nth = 1, refused = 0;
+	int err, failed;
+
+	do {
+		ASSERT_EQ(0, fault_begin(nth));
+		err = make_instance();
+		failed = fault_end();
+		ASSERT_LE(0, failed);
+		if (!err) {
+			ASSERT_EQ(0, remove_instance());
+		} else {
+			refused++;
+			EXPECT_EQ(-ENOMEM, err) TH_LOG("allocation %u", nth);
+			EXPECT_EQ(1, failed);
+		}
+		EXPECT_EQ(-ENOENT, remove_instance());
+		nth = fault_sample(nth);
+	} while (failed && _metadata->passed);
+	EXPECT_LT(0, refused);
+	fprintf(stderr, "# mkdir(): up to allocation %u, %u were refused\n", nth, refused);
+}
+
+TEST_F_TIMEOUT(instances, rmdir_without_memory_can_be_tried_again, FAULT_TIMEOUT)
+{
+	unsigned int nth, refused = 0;
+	int err, failed = 1;
+
+	for (nth = 1; failed && _metadata->passed; nth++) {
+		err = make_instance();
+		ASSERT_TRUE(!err || err == -EEXIST);
+		ASSERT_EQ(0, fault_begin(nth));
+		err = remove_instance();
+		failed = fault_end();
+		ASSERT_LE(0, failed);
+		refused += !!err;
+		if (err) {
+			EXPECT_EQ(-ENOMEM, err) TH_LOG("allocation %u", nth);
+			EXPECT_EQ(1, failed);
+		}
+	}
+	EXPECT_EQ(-ENOENT, remove_instance());
+	fprintf(stderr, "# rmdir(): %u allocations, without %u of them it was refused\n",
+		nth - 2, refused);
+}
+
+TEST_HARNESS_MAIN
