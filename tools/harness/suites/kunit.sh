@@ -21,7 +21,7 @@ run_uml()
 
 run_guest()
 {
-	APPEND="$filter kunit.enable=1 log_buf_len=4M" FLAVOUR=$1 LIMIT=${LIMIT:-300} \
+	APPEND="$filter kunit.enable=1 log_buf_len=4M" FLAVOUR=$1 LIMIT=${LIMIT:-900} \
 		"$harness/guest.sh" dmesg >"$work/said"
 }
 
