@@ -56,7 +56,7 @@ boot()
 	case $accel in
 	kvm)	cpu=host ;;
 	tcg)	accel=tcg,thread=${THREAD:-multi} cpu+=${CPU:+,$CPU}
-		append+=" tsc=reliable watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
+		append+=" tsc=reliable no_timer_check watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
 	esac
 	if [ -n "${ICOUNT:-}" ]; then
 		icount=(-icount "shift=0,sleep=off" -rtc "base=2024-01-01,clock=vm")
