@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A buffer to be mapped, and what is checked of it: that a mapping is there
- * and works, or that nothing holds the buffer.
+ * A buffer to be mapped.
  */
 #ifndef SELFTEST_RING_BUFFER_MAP_FIXTURE_H
 #define SELFTEST_RING_BUFFER_MAP_FIXTURE_H
@@ -52,44 +51,6 @@ FIXTURE_TEARDOWN(map)
 	close(self->fd);
 	close(self->rw_fd);
 	EXPECT_EQ(0, instance_close(&self->ti));
-}
-
-static int map_it(struct mapped_buffer *mb, struct trace_instance *ti)
-{
-	return buffer_map(mb, ti, ti->cpu, O_NONBLOCK);
-}
-
-/* Nothing holds this CPU's buffer: what a mapping excludes, works. */
-static void expect_unmapped(struct __test_metadata *_metadata,
-			    struct trace_instance *ti)
-{
-	EXPECT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
-				      4 * ti->subbuf_kb));
-	EXPECT_EQ(0, instance_write_number(ti, "buffer_size_kb",
-					   TEST_SUBBUFS * ti->subbuf_kb));
-	EXPECT_EQ(0, instance_write(ti, "snapshot", "1"));
-	EXPECT_EQ(0, instance_write(ti, "snapshot", "0"));
-}
-
-/* Something maps this CPU's buffer: both kinds of exclusion hold. */
-static void expect_mapped(struct __test_metadata *_metadata,
-			  struct trace_instance *ti)
-{
-	EXPECT_EQ(-EBUSY, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
-					   4 * ti->subbuf_kb));
-	EXPECT_EQ(-EBUSY, instance_write(ti, "snapshot", "1"));
-}
-
-/* The bytes at @addr are those of the mapping, and so is what comes later. */
-static inline void expect_intact(struct __test_metadata *_metadata,
-				 struct trace_instance *ti, struct mapped_buffer *mb,
-				 struct tally *tally)
-{
-	buffer_touch(mb);
-	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));
-	ASSERT_LT(0, tally_drain(tally, mb));
-	EXPECT_TRUE(tally_exact(tally));
-	EXPECT_EQ(ti->seq, tally->next);
 }
 
 #endif /* SELFTEST_RING_BUFFER_MAP_FIXTURE_H */
