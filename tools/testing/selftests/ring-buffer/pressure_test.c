@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A mapping while memory is short: what is mapped stays and works, what maps
+ * meanwhile is mapped or told ENOMEM, and who is killed for the memory he uses
+ * leaves nothing behind.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/klog.h>
+#include <sys/mman.h>
+
+#include "buffer_fixture.h"
+#include "watcher.h"
+
+#define SYSLOG_ACTION_READ_ALL	3
+
+/* What the kernel keeps free: the more it does, the sooner memory is short. */
+#define RESERVE		"/proc/sys/vm/min_free_kbytes"
+#define LEFT_KB		(128 << 10)
+
+FIXTURE(pressure) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	struct tally		tally;
+	int			ready[2];
+	char			reserve[32];	/* of the kernel, to be restored */
+};
+
+FIXTURE_VARIANT(pressure) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(pressure, top_level_large) TOP_LEVEL_LARGE;
+
+FIXTURE_SETUP(pressure)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	ASSERT_EQ(0, pipe(self->ready));
+	ASSERT_LT(0, read_file(RESERVE, self->reserve, sizeof(self->reserve)));
+}
+
+FIXTURE_TEARDOWN(pressure)
+{
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, write_file(RESERVE, self->reserve));
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* The number behind @key in a file of /proc. */
+static long long proc_number(const char *path, const char *key)
+{
+	char text[8192], *line;
+
+	if (read_file(path, text, sizeof(text)) < 0)
+		return -EIO;
+	line = strstr(text, key);
+	return line ? strtoll(line + strlen(key), NULL, 10) : -ENOENT;
+}
+
+/* Makes memory short for who takes more than LEFT_KB of it. */
+static int shorten_memory(void)
+{
+	long long free_kb = proc_number("/proc/meminfo", "MemFree:");
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", free_kb - LEFT_KB);
+	return free_kb < 2 * LEFT_KB ? -ENOMEM : write_file(RESERVE, text);
+}
+
+/* Takes memory until there is none: the first to be killed for that. */
+static void hog(void)
+{
+	const size_t step = 1 << 20;
+	size_t i;
+	char *bytes;
+
+	for (;;) {
+		bytes = mmap(NULL, step, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		for (i = 0; bytes != MAP_FAILED && i < step; i += getpagesize())
+			bytes[i] = 1;
+	}
+}
+
+/* A process that maps all there is to map, then is short of memory. */
+static pid_t fork_hog(FIXTURE_DATA(pressure) *self)
+{
+	struct mapped_buffer mb;
+	struct watcher w;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (run_on_cpu(self->ti.other_cpu) ||
+	    write_file("/proc/self/oom_score_adj", "1000") ||
+	    map_it(&mb, &self->ti) ||
+	    watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW) ||
+	    write(self->ready[1], "r", 1) != 1)
+		_exit(1);
+	hog();
+	_exit(2);
+}
+
+/* Another mapping, of another CPU's buffer: there, or not for want of memory. */
+static int map_another(struct trace_instance *ti)
+{
+	struct mapped_buffer mb;
+	int err = buffer_map(&mb, ti, ti->other_cpu, O_NONBLOCK);
+
+	if (!err)
+		buffer_unmap(&mb);
+	return err == -ENOMEM ? 0 : err;
+}
+
+static bool killed_for_memory(pid_t pid)
+{
+	static char log[1 << 20];
+	char text[64];
+	int len = klogctl(SYSLOG_ACTION_READ_ALL, log, sizeof(log) - 1);
+
+	snprintf(text, sizeof(text), "Out of memory: Killed process %d ", pid);
+	return len > 0 && strstr(log, text);
+}
+
+/* From plenty until after the kill, and then the other one is gone. */
+TEST_F(pressure, the_oom_killer_ends_one_mapping_and_another_works_on)
+{
+	pid_t pid;
+	int status;
+	char c;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, shorten_memory());
+	pid = fork_hog(self);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(1, read(self->ready[0], &c, 1));
+	do {
+		ASSERT_EQ(0, write_events(&self->ti, 50, EVENT_LARGE));
+		ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+		buffer_touch(&self->mb);
+		ASSERT_EQ(0, map_another(&self->ti));
+		status = child_status(pid, 1);
+	} while (status == -EAGAIN);
+	EXPECT_EQ(128 + SIGKILL, status);
+	EXPECT_TRUE(killed_for_memory(pid));
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+	EXPECT_EQ(self->ti.seq, self->tally.seen + self->tally.lost);
+	ASSERT_EQ(0, write_file(RESERVE, self->reserve));
+	expect_mapped(_metadata, &self->ti);
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+}
+
+/* How many pages of the mapping are there to be read without a fault. */
+static long present_pages(const struct mapped_buffer *mb)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+	long page = getpagesize(), count = 0;
+	uintptr_t addr = (uintptr_t)mb->meta;
+	uint64_t entry;
+
+	if (fd < 0)
+		return -errno;
+	for (; addr < (uintptr_t)mb->meta + mb->len; addr += page) {
+		if (pread(fd, &entry, sizeof(entry),
+			  addr / page * sizeof(entry)) != sizeof(entry))
+			break;
+		count += entry >> 63;
+	}
+	close(fd);
+	return count;
+}
+
+/* Reclaim and compaction leave it where it is, also if its user asks for that. */
+TEST_F(pressure, what_is_mapped_is_not_reclaimed)
+{
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	madvise(self->mb.meta, self->mb.len, MADV_PAGEOUT);
+	ASSERT_EQ(0, write_file("/proc/sys/vm/drop_caches", "3"));
+	ASSERT_EQ(0, write_file("/proc/sys/vm/compact_memory", "1"));
+	EXPECT_EQ(self->mb.len / getpagesize(), present_pages(&self->mb));
+	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
+}
+
+/* The OOM killer takes the size of what is mapped for memory of its user. */
+TEST_F(pressure, what_is_mapped_counts_as_resident)
+{
+	long long before = proc_number("/proc/self/status", "RssFile:");
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	EXPECT_LE(before + self->mb.len / 1024,
+		  proc_number("/proc/self/status", "RssFile:"));
+}
+
+TEST_HARNESS_MAIN
