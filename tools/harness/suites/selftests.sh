@@ -67,4 +67,9 @@ run_list odd || status=$?
 wait $! || status=$?
 cat "$work/even.tap"
 SMP=2 APPEND='' THREAD=single run_list patching || status=$?
+# Nothing undoes a lockdown, and no leaks are reported then: a guest of its own.
+if grep -qx CONFIG_SECURITY_LOCKDOWN_LSM=y "$harness/config/$FLAVOUR.config"; then
+	echo lockdown_test >"$work/with/locking"
+	SMP=2 APPEND='' run_list locking || status=$?
+fi
 exit $status

@@ -247,10 +247,19 @@ static int make_it_writable(struct trace_instance *ti)
 	return mprotect(mb.meta, mb.len, PROT_READ | PROT_WRITE) ? -errno : 0;
 }
 
-/* "and sets nothing" */
+static int open_the_marker(struct trace_instance *ti)
+{
+	int fd = instance_file(ti, "trace_marker", O_WRONLY);
+
+	return fd < 0 ? fd : 0;
+}
+
+/* "and sets nothing": all it may write is a marker, where it has the whole. */
 TEST_F(member, the_group_sets_nothing)
 {
 	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP, open_a_control));
+	EXPECT_EQ(self->by_mount ? 0 : -EACCES,
+		  user_does(&self->ti, TRACE_GROUP, open_the_marker));
 	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP, make_an_instance));
 	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP,
 				     open_it_for_writing));
