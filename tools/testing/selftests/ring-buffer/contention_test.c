@@ -13,7 +13,7 @@
 #include "watcher.h"
 
 /* So often each of them has to have had its way; it takes as long as it takes. */
-#define TURNS		3
+#define TURNS		2
 
 #define OWN_INSTANCE	TRACEFS_DIR "/instances/rbtest-contended"
 
@@ -168,9 +168,9 @@ static pid_t fork_contender(struct trace_instance *ti,
 }
 
 /* Sleeps until each has had its turns, or one of them has failed. */
-static void wait_for_all(const volatile struct account *accounts)
+static void wait_for_all(const struct account *accounts)
 {
-	long long end = monotonic_ns() + 2 * WOKEN_MS * 1000000LL;
+	long long end = monotonic_ns() + 4 * WOKEN_MS * 1000000LL;
 	unsigned int ready;
 	size_t i;
 

@@ -85,7 +85,7 @@ static void hog(void)
 }
 
 /* A process that maps all there is to map, then is short of memory. */
-static pid_t fork_hog(FIXTURE_DATA(pressure) *self)
+static pid_t fork_hog(FIXTURE_DATA(pressure) * self)
 {
 	struct mapped_buffer mb;
 	struct watcher w;

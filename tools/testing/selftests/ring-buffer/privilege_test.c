@@ -136,7 +136,7 @@ FIXTURE_VARIANT_ADD(member, by_chgrp_instance_large) {
 	.subbuf_kb = 16,
 };
 
-static int grant(FIXTURE_DATA(member) *self, bool granted)
+static int grant(FIXTURE_DATA(member) * self, bool granted)
 {
 	return self->by_mount ? grant_by_mount(granted) :
 				grant_by_chgrp(&self->ti, granted);
@@ -406,7 +406,7 @@ TEST_F(member, another_sub_buffer_size_erases_what_was)
 }
 
 /* A user who maps all there is to map, and stays. */
-static pid_t fork_holder(FIXTURE_DATA(member) *self)
+static pid_t fork_holder(FIXTURE_DATA(member) * self)
 {
 	struct mapped_buffer mb;
 	struct watcher w;

@@ -85,7 +85,7 @@ static void wait_for(int fd)
 }
 
 /* Holds what one call handed out until it may go on, then reads the rest. */
-static void hold_and_drain(FIXTURE_DATA(slow) *self)
+static void hold_and_drain(FIXTURE_DATA(slow) * self)
 {
 	struct report *r = self->report;
 	struct mapped_buffer mb;
@@ -143,7 +143,7 @@ TEST_F(slow, a_stopped_reader_holds_no_writer_and_gets_on_exactly)
 }
 
 /* Waits for the first event, then reads all there is. */
-static void wait_and_drain(FIXTURE_DATA(slow) *self)
+static void wait_and_drain(FIXTURE_DATA(slow) * self)
 {
 	struct report *r = self->report;
 	struct mapped_buffer mb;
@@ -206,7 +206,7 @@ TEST_F(slow, a_stopped_reader_can_be_killed)
 }
 
 /* Reads on the writers' CPU, with what time they leave, until all is written. */
-static void read_idly(FIXTURE_DATA(slow) *self)
+static void read_idly(FIXTURE_DATA(slow) * self)
 {
 	struct sched_param none = { .sched_priority = 0 };
 	struct report *r = self->report;
