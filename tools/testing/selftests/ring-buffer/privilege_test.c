@@ -333,8 +333,8 @@ static int fill_and_remove_another(unsigned int subbuf_kb)
 	if (err)
 		return err;
 	other.seq = OLD_EVENTS;
-	if (instance_write(&other, "buffer_size_kb", "1024") ||
-	    write_bytes(&other, 2 << 20, EVENT_LARGE) < 0)
+	if (instance_write(&other, "buffer_size_kb", "512") ||
+	    write_bytes(&other, 1 << 20, EVENT_LARGE) < 0)
 		err = -EIO;
 	return instance_close(&other) ?: err;
 }
@@ -345,9 +345,9 @@ TEST_F(member, nothing_of_another_instance_is_seen)
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "8"));
 	ASSERT_EQ(0, fill_and_remove_another(self->ti.subbuf_kb));
 	/* In the memory that was freed, most likely. */
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "1024"));
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "512"));
 	ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
-	ASSERT_LT(0, write_bytes(&self->ti, 512 << 10, EVENT_LARGE));
+	ASSERT_LT(0, write_bytes(&self->ti, 256 << 10, EVENT_LARGE));
 	EXPECT_EQ(0, user_does(&self->ti, TRACE_GROUP, look_for_old_events));
 }
 
@@ -521,12 +521,16 @@ static long long free_kb(void)
 /* "It costs [...] once, however many mappings there are" */
 TEST_F(member, many_mappings_take_the_memory_of_one)
 {
-	const size_t count = 500, subbuf = self->ti.subbuf_kb * 1024;
-	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	const size_t count = 500, subbuf = LARGE_SUBBUF_KB * 1024;
 	long long before;
 	char *area;
 	size_t i;
+	int fd;
 
+	/* Large enough to be told from what else takes memory meanwhile. */
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+					   LARGE_SUBBUF_KB));
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 	ASSERT_LE(0, fd);
 	area = mmap(NULL, count * subbuf, PROT_NONE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -539,7 +543,7 @@ TEST_F(member, many_mappings_take_the_memory_of_one)
 		ASSERT_NE(MAP_FAILED, mmap(area + i * subbuf, subbuf, PROT_READ,
 					   MAP_SHARED | MAP_FIXED, fd, 0));
 	/* A meta area for each would be this much and more. */
-	EXPECT_GT(count * self->ti.subbuf_kb, before - free_kb());
+	EXPECT_GT(count * LARGE_SUBBUF_KB, before - free_kb());
 	munmap(area, count * subbuf);
 	close(fd);
 }
