@@ -136,6 +136,8 @@ unsigned int rbt_per_subbuf(const struct rbt *rbt, unsigned int size)
 {
 	unsigned int record = ALIGN(size, 4) + (size > 112 ? 8 : 4);
 
+	if (record == 12)
+		record = 16;
 	if (IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
 		record = ALIGN(ALIGN(size, 4) + 8, 8);
 	return (rbt->subbuf - RBT_HEADER) / record;

@@ -49,7 +49,11 @@ static void rbt_expect_length(struct kunit *test, struct rbt *rbt,
 	KUNIT_EXPECT_EQ(test, rbt->next - 1, rbt_number(event));
 }
 
-/* Where 8 bytes are aligned to 8, there is the long form only. */
+/*
+ * Where 8 bytes are aligned to 8, there is the long form only. Elsewhere two words
+ * become three: an event that is too late gives its place to a time stamp, and
+ * what that leaves has to be enough for padding.
+ */
 static void lengths_are_rounded_up_to_words(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -59,6 +63,8 @@ static void lengths_are_rounded_up_to_words(struct kunit *test)
 		length = ALIGN(max(size, 1U), 4);
 		if (IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
 			length = ALIGN(length + 8, 8) - 8;
+		else if (length == 8)
+			length = 12;
 		rbt_expect_length(test, rbt, size, length);
 	}
 }

@@ -110,7 +110,8 @@ struct rb_live_place {
 static bool rb_live_supported(void)
 {
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64) || defined(CONFIG_RISCV) || \
-	defined(CONFIG_S390) || defined(CONFIG_PPC) || defined(CONFIG_LOONGARCH)
+	defined(CONFIG_S390) || defined(CONFIG_PPC) || defined(CONFIG_LOONGARCH) || \
+	defined(CONFIG_UML)
 	return true;
 #elif defined(CONFIG_ARM)
 	return cache_is_vipt_nonaliasing();

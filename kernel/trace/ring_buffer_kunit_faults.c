@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit tests of the ring buffer: what it does when there is no memory.
+ *
+ * Each function that allocates is called again and again, and the first, the
+ * second, ... of its allocations fails, until there is none left to fail. It
+ * says -ENOMEM then, and the buffer is as it was before.
+ *
+ * Single pages do not fail: fault injection leaves them alone unless debugfs
+ * says otherwise. The large sub-buffers are there for what is a page with the
+ * small ones.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/gfp.h>
+#include <linux/kernel.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/trace_live.h>
+
+#include "ring_buffer_kunit.h"
+
+/* No call here allocates as often as this. */
+#define RBT_FAULTS_MAX	10000U
+
+#ifdef CONFIG_FAULT_INJECTION
+#define rbt_fail_nth	(current->fail_nth)
+#else
+static unsigned int rbt_fail_nth;
+#endif
+
+static gfp_t rbt_allowed;
+
+/*
+ * This thread's allocation number @nth from here on fails. Fault injection
+ * spares whoever may wait for memory, so nobody may.
+ */
+static void rbt_faults_begin(unsigned int nth)
+{
+	rbt_allowed = gfp_allowed_mask;
+	gfp_allowed_mask &= ~__GFP_DIRECT_RECLAIM;
+	rbt_fail_nth = nth;
+}
+
+/* Returns whether there were so many. */
+static bool rbt_faults_end(void)
+{
+	bool failed = !rbt_fail_nth;
+
+	rbt_fail_nth = 0;
+	gfp_allowed_mask = rbt_allowed;
+	return failed;
+}
+
+/**
+ * struct rbt_call - a call that allocates
+ * @call: makes it, returns 0 or an error
+ * @undo: takes back what it did, if it succeeds
+ * @unmapped: whether a mapping would keep it from what it does
+ * @most: how many allocations to let fail, 0: all
+ */
+struct rbt_call {
+	int		(*call)(struct rbt *rbt);
+	void		(*undo)(struct rbt *rbt);
+	bool		unmapped;
+	unsigned int	most;
+};
+
+static void rbt_expect_as_before(struct kunit *test, struct rbt *rbt, bool mapped)
+{
+	struct trace_buffer *buffer = rbt->buffer;
+	unsigned long bytes = ring_buffer_size(buffer, rbt->cpu);
+
+	KUNIT_EXPECT_EQ(test, mapped, ring_buffer_mapped(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, (int)rbt->subbuf, ring_buffer_subbuf_size_get(buffer));
+	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS, ring_buffer_nr_pages(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 100));
+	rbt_expect_consume(test, rbt, rbt->next - 10, rbt->next);
+	rbt_expect_empty(test, rbt);
+	KUNIT_EXPECT_EQ(test, mapped ? -EBUSY : 0,
+			min(0, ring_buffer_resize(buffer, bytes - rbt->subbuf, rbt->cpu)));
+	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(buffer, bytes, rbt->cpu));
+}
+
+/* Returns whether there was an allocation @nth to fail. */
+static bool rbt_fail(struct kunit *test, const struct rbt_call *call, unsigned int nth,
+		     unsigned int *needed)
+{
+	struct rbt *rbt = test->priv;
+	bool mapped = ring_buffer_mapped(rbt->buffer, rbt->cpu);
+	bool failed;
+	int ret;
+
+	rbt_faults_begin(nth);
+	ret = call->call(rbt);
+	failed = rbt_faults_end();
+
+	KUNIT_EXPECT_EQ(test, ret && failed ? -ENOMEM : 0, ret);
+	if (ret)
+		(*needed)++;
+	else
+		call->undo(rbt);
+	rbt_expect_as_before(test, rbt, mapped);
+	return failed;
+}
+
+/*
+ * Returns how many allocations the call cannot do without. Where another one
+ * could take the place of what failed, it has succeeded.
+ */
+static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *call)
+{
+	unsigned int most = call->most ?: RBT_FAULTS_MAX, nth, needed = 0;
+	struct rbt *rbt = test->priv;
+	bool failed = true;
+
+	if (call->unmapped)
+		rbt_unmap(rbt);
+	for (nth = 1; failed && nth <= most; nth++)
+		failed = rbt_fail(test, call, nth, &needed);
+	KUNIT_EXPECT_EQ(test, !!call->most, failed);
+	if (call->unmapped)
+		rbt_map(test, rbt);
+	return needed;
+}
+
+static int rbt_order(const struct rbt *rbt)
+{
+	return ring_buffer_subbuf_order_get(rbt->buffer);
+}
+
+/* 1 if a sub-buffer is large enough to fail. */
+static unsigned int rbt_large(const struct rbt *rbt)
+{
+	return rbt_order(rbt) > 0;
+}
+
+static unsigned int rbt_cpus(const struct rbt *rbt)
+{
+	unsigned int cpu, cpus = 0;
+
+	for_each_possible_cpu(cpu)
+		cpus += ring_buffer_size(rbt->buffer, cpu) > 0;
+	return cpus;
+}
+
+/* Mapping. */
+
+static int rbt_call_map(struct rbt *rbt)
+{
+	return ring_buffer_map(rbt->buffer, rbt->cpu);
+}
+
+static void rbt_undo_map(struct rbt *rbt)
+{
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+}
+
+/* The list of sub-buffers, and the meta area. */
+static void first_map_works_or_leaves_nothing(struct kunit *test)
+{
+	static const struct rbt_call call = { rbt_call_map, rbt_undo_map, .unmapped = true };
+
+	KUNIT_EXPECT_EQ(test, 1 + rbt_large(test->priv), rbt_fail_each(test, &call));
+}
+
+/* Nor does anything that is done with a mapping, until it is gone. */
+static void further_map_allocates_nothing(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	int ret, got;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	rbt_write_many(rbt, 2 * rbt_per_subbuf(rbt, 100), 100);
+
+	rbt_faults_begin(1);
+	ret = ring_buffer_map(rbt->buffer, rbt->cpu);
+	ring_buffer_map_dup(rbt->buffer, rbt->cpu);
+	got = ring_buffer_map_get_reader(rbt->buffer, rbt->cpu);
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_FALSE(test, rbt_faults_end());
+
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	KUNIT_EXPECT_EQ(test, 0, got);
+	rbt_expect_as_before(test, rbt, rbt->kind->mapped);
+}
+
+static int rbt_call_live(struct rbt *rbt)
+{
+	return ring_buffer_live_map(rbt->buffer, rbt->cpu);
+}
+
+static void rbt_undo_live(struct rbt *rbt)
+{
+	ring_buffer_live_unmap(rbt->buffer, rbt->cpu);
+}
+
+/* Its struct, and what vmalloc() needs to give the index memory. */
+static void first_live_map_works_or_leaves_nothing(struct kunit *test)
+{
+	static const struct rbt_call call = { rbt_call_live, rbt_undo_live };
+	struct rbt *rbt = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_LE(test, 4U, rbt_fail_each(test, &call));
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+}
+
+static void further_live_map_allocates_nothing(struct kunit *test)
+{
+	struct trace_live_position pos = { .bytes = 1 };
+	struct rbt *rbt = test->priv;
+	int ret, checked, waits;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_live_map(rbt->buffer, rbt->cpu));
+
+	rbt_faults_begin(1);
+	ret = ring_buffer_live_map(rbt->buffer, rbt->cpu);
+	ring_buffer_live_dup(rbt->buffer, rbt->cpu);
+	checked = ring_buffer_live_check(rbt->buffer, rbt->cpu, &pos);
+	waits = ring_buffer_live_wait(rbt->buffer, rbt->cpu, &pos, 50);
+	ring_buffer_live_poll(rbt->buffer, rbt->cpu, &pos, 50);
+	rbt_write_many(rbt, 2 * rbt_per_subbuf(rbt, 100), 100);
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	ring_buffer_live_unmap(rbt->buffer, rbt->cpu);
+	ring_buffer_live_unmap(rbt->buffer, rbt->cpu);
+	ring_buffer_live_unmap(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_FALSE(test, rbt_faults_end());
+
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	KUNIT_EXPECT_EQ(test, 0, checked);
+	KUNIT_EXPECT_EQ(test, 0, waits);
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_expect_as_before(test, rbt, rbt->kind->mapped);
+}
+
+/* Size. */
+
+/* What a test has beside its buffer. */
+static struct trace_buffer *rbt_other;
+
+static int rbt_resize(struct rbt *rbt, unsigned int subbufs, int cpu)
+{
+	unsigned long bytes = (unsigned long)subbufs * (rbt->subbuf - RBT_HEADER);
+
+	return min(0, ring_buffer_resize(rbt->buffer, bytes, cpu));
+}
+
+static int rbt_call_resize(struct rbt *rbt)
+{
+	return rbt_resize(rbt, RBT_SUBBUFS + 3, rbt->cpu);
+}
+
+static int rbt_call_resize_all(struct rbt *rbt)
+{
+	return rbt_resize(rbt, RBT_SUBBUFS + 3, RING_BUFFER_ALL_CPUS);
+}
+
+static void rbt_undo_resize(struct rbt *rbt)
+{
+	rbt_resize(rbt, RBT_SUBBUFS, RING_BUFFER_ALL_CPUS);
+}
+
+static void resize_works_or_leaves_the_size(struct kunit *test)
+{
+	static const struct rbt_call one = { rbt_call_resize, rbt_undo_resize, .unmapped = true };
+	static const struct rbt_call all = { rbt_call_resize_all, rbt_undo_resize,
+					     .unmapped = true };
+	unsigned int each = 3 * (1 + rbt_large(test->priv));
+
+	KUNIT_EXPECT_EQ(test, each, rbt_fail_each(test, &one));
+	KUNIT_EXPECT_EQ(test, each * rbt_cpus(test->priv), rbt_fail_each(test, &all));
+}
+
+static int rbt_call_order(struct rbt *rbt)
+{
+	return ring_buffer_subbuf_order_set_both(rbt->buffer, rbt_other, rbt_order(rbt) + 1);
+}
+
+static void rbt_undo_order(struct rbt *rbt)
+{
+	ring_buffer_subbuf_order_set_both(rbt->buffer, rbt_other, rbt_order(rbt) - 1);
+}
+
+/* Half as many, twice as large, and the reader's; for both buffers or none. */
+static void subbuf_order_works_or_leaves_both(struct kunit *test)
+{
+	static const struct rbt_call call = { rbt_call_order, rbt_undo_order, .unmapped = true };
+	unsigned int each = 2 * (RBT_SUBBUFS / 2 + 1);
+	struct rbt *rbt = test->priv;
+
+	rbt_other = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
+	KUNIT_EXPECT_EQ(test, 2 * (1 + rbt_cpus(rbt) * each), rbt_fail_each(test, &call));
+	KUNIT_EXPECT_EQ(test, rbt->subbuf, (u32)ring_buffer_subbuf_size_get(rbt_other));
+	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS, ring_buffer_nr_pages(rbt_other, rbt->cpu));
+	ring_buffer_free(rbt_other);
+}
+
+static int rbt_call_alloc(struct rbt *rbt)
+{
+	rbt_other = ring_buffer_alloc(2 * PAGE_SIZE, rbt->kind->flags);
+	return rbt_other ? 0 : -ENOMEM;
+}
+
+static void rbt_undo_alloc(struct rbt *rbt)
+{
+	ring_buffer_free(rbt_other);
+}
+
+/*
+ * The buffer, its list of CPUs' buffers; of a CPU, its buffer, the reader's
+ * sub-buffer and three more. A CPU beyond the first warns if there is no memory for
+ * it, as it does when it comes up: that is left out.
+ */
+static void alloc_works_or_leaves_nothing(struct kunit *test)
+{
+	unsigned int needed = 2 + IS_ENABLED(CONFIG_CPUMASK_OFFSTACK) + 1 + 1 + 3;
+	const struct rbt_call call = {
+		rbt_call_alloc, rbt_undo_alloc, .most = num_online_cpus() > 1 ? needed : 0,
+	};
+
+	KUNIT_EXPECT_EQ(test, needed, rbt_fail_each(test, &call));
+}
+
+/* Reading. */
+
+static struct ring_buffer_iter *rbt_iter;
+
+static int rbt_call_iterator(struct rbt *rbt)
+{
+	rbt_iter = ring_buffer_read_start(rbt->buffer, rbt->cpu, GFP_KERNEL);
+	return rbt_iter ? 0 : -ENOMEM;
+}
+
+static void rbt_undo_iterator(struct rbt *rbt)
+{
+	ring_buffer_read_finish(rbt_iter);
+}
+
+/* Itself, and the copy of an event, which vmalloc() has too if it is large. */
+static void iterator_starts_or_leaves_nothing(struct kunit *test)
+{
+	static const struct rbt_call call = { rbt_call_iterator, rbt_undo_iterator };
+
+	KUNIT_EXPECT_EQ(test, 2 - rbt_large(test->priv), rbt_fail_each(test, &call));
+}
+
+static void *rbt_page;
+
+static int rbt_call_read_page(struct rbt *rbt)
+{
+	rbt_page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	return PTR_ERR_OR_ZERO(rbt_page);
+}
+
+static void rbt_undo_read_page(struct rbt *rbt)
+{
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, rbt_page);
+}
+
+static void read_page_is_there_or_not(struct kunit *test)
+{
+	static const struct rbt_call call = { rbt_call_read_page, rbt_undo_read_page };
+
+	KUNIT_EXPECT_EQ(test, rbt_large(test->priv), rbt_fail_each(test, &call));
+}
+
+static int rbt_faults_init(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_FAILSLAB) || !IS_ENABLED(CONFIG_FAIL_PAGE_ALLOC))
+		kunit_skip(test, "needs CONFIG_FAILSLAB and CONFIG_FAIL_PAGE_ALLOC");
+	return rbt_init(test);
+}
+
+static struct kunit_case rbt_faults_cases[] = {
+	KUNIT_CASE_PARAM(first_map_works_or_leaves_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(further_map_allocates_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(first_live_map_works_or_leaves_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(further_live_map_allocates_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(resize_works_or_leaves_the_size, rbt_gen_kind),
+	KUNIT_CASE_PARAM(subbuf_order_works_or_leaves_both, rbt_gen_kind),
+	KUNIT_CASE_PARAM(alloc_works_or_leaves_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(iterator_starts_or_leaves_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_is_there_or_not, rbt_gen_kind),
+	{ }
+};
+
+static struct kunit_suite rbt_faults_suite = {
+	.name = "ring_buffer_faults",
+	.init = rbt_faults_init,
+	.exit = rbt_exit,
+	.test_cases = rbt_faults_cases,
+};
+
+kunit_test_suite(rbt_faults_suite);
