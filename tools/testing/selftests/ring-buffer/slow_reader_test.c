@@ -34,8 +34,10 @@ FIXTURE_VARIANT(slow) {
 };
 
 FIXTURE_VARIANT_ADD(slow, top_level) TOP_LEVEL;
+#ifndef TWO_BUFFERS
 /* Larger ones would only take longer to write. */
 FIXTURE_VARIANT_ADD(slow, instance_large) { .subbuf_kb = 16 };
+#endif
 
 FIXTURE_SETUP(slow)
 {
