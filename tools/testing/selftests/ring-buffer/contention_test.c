@@ -2,21 +2,18 @@
 /*
  * All that takes a lock which a mapping takes, in loops beside each other:
  * mappings of both kinds, every way to change the size, snapshots, resets, CPU
- * hotplug, instances that come and go. It is for lockdep: on a kernel with it,
- * one order of locks in one loop and another in another is a report.
+ * hotplug. It is for lockdep: on a kernel with it, one order of locks in one
+ * loop and another in another is a report.
  */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "buffer_fixture.h"
 #include "watcher.h"
 
 /* At least so long, and until each of them has had its way. */
-#define CONTEND_MS	2000
-
-#define OWN_INSTANCE	TRACEFS_DIR "/instances/rbtest-contended"
+#define CONTEND_MS	4000
 
 /* Whoever maps leaves the buffer as long to those who cannot beside him. */
 static void rest_since(long long start)
@@ -103,21 +100,8 @@ static int plug(struct trace_instance *ti)
 
 	if (!err)
 		err = switch_cpu_online(ti->cpu, true);
-	sleep_ms(20);
+	sleep_ms(100);
 	return err;
-}
-
-/* An instance, mapped while it is there. */
-static int make_and_remove(struct trace_instance *ti)
-{
-	struct trace_instance own = *ti;
-	int err;
-
-	strcpy(own.dir, OWN_INSTANCE);
-	if (mkdir(own.dir, 0755))
-		return -errno;
-	err = map_and_read(&own);
-	return rmdir(own.dir) ? -errno : err;
 }
 
 static int write_some(struct trace_instance *ti)
@@ -142,7 +126,6 @@ static const struct contender {
 	{ "take_snapshot",	take_snapshot,		0 },
 	{ "reset",		reset,			0 },
 	{ "plug",		plug,			0 },
-	{ "make_and_remove",	make_and_remove,	0 },
 	{ "write_some",		write_some,		-EBADF },
 };
 
@@ -286,9 +269,8 @@ TEST_F_TIMEOUT(contention, mappings_sizes_snapshots_and_hotplug_beside_each_othe
 		TH_LOG("%s: %u done, %u refused", contenders[i].name, a->done,
 		       a->refused);
 	}
-	/* Some were killed in the middle. */
+	/* It may have been killed in the middle. */
 	ASSERT_EQ(0, switch_cpu_online(self->ti.cpu, true));
-	rmdir(OWN_INSTANCE);
 	expect_usable(_metadata, &self->ti);
 	EXPECT_FALSE(lockdep_is_off());
 }
