@@ -28,6 +28,10 @@ kunit: packages-test	## the KUnit tests of the ring buffer, at native speed (bui
 test-all: packages-test	## make test, and every patch and flavour built and booted
 	@$(harness)/test.sh all
 
+random: packages-test	## random operations on the mapping, SECONDS=60 [SEED=n], on the debug flavour
+	@RANDOM_SECONDS='$(SECONDS)' RANDOM_SEED='$(SEED)' RANDOM_OPTIONS='$(OPTIONS)' \
+		$(harness)/random.sh
+
 guest: packages	## run CMD='...' in the guest, with the files of WITH=dir in /host
 	@test -n "$$CMD_AS_TYPED" || { echo "make guest CMD='...' [WITH=dir]" >&2; exit 2; }
 	@$(harness)/guest.sh "$$CMD_AS_TYPED"
@@ -76,6 +80,6 @@ packages-deb:
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
-.PHONY: help demo test check kunit test-all guest shell kernel-image bench bench-keep series deb \
+.PHONY: help demo test check kunit test-all random guest shell kernel-image bench bench-keep series deb \
 	release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
 	packages-deb clean

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# random.sh: random operations on the mapped ring buffer in a guest, see
+# random/main.c. By hand, for an hour, with choices made before:
+#
+#   RANDOM_SECONDS=3600 RANDOM_SEED=1234 FLAVOUR=debug tools/harness/random.sh
+#
+#   RANDOM_SECONDS=	how long, 60. It takes some more to do everything once.
+#   RANDOM_SEED=	what its choices come from; another one each time
+#   RANDOM_OPTIONS=	more for the program: 'round=N' to begin with that round
+#   SMP=		CPUs, 2
+#
+# Sourced, it only has the functions.
+
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+. "$harness/userland.sh"
+
+random_seconds=${RANDOM_SECONDS:-60}
+random_seed=${RANDOM_SEED:-$RANDOM}
+export SMP=${SMP:-2} FLAVOUR=${FLAVOUR:-debug}
+
+make_random()
+{
+	make -C "$harness/random" O="$work/with" KHDR_INCLUDES="-isystem $work/tree/usr/include"
+}
+
+# The program, into $work/with.
+build_random()
+{
+	user_tree "$work/tree"
+	mkdir "$work/with"
+	step "building the random driver" "random-$FLAVOUR" make_random
+}
+
+# random_guest SECONDS COMMAND: in a guest, with the program beside it.
+random_guest()
+{
+	WITH=$work/with LIMIT=${LIMIT:-$(($1 * 7 + 500))} "$harness/guest.sh" "$2"
+}
+
+# However it failed: the choices can be made again. In lockstep all of the round.
+random_repeat()
+{
+	echo "# to repeat: make random FLAVOUR=$FLAVOUR SMP=$SMP SECONDS=$random_seconds" \
+		"SEED=$random_seed"
+	echo "# to begin with round N of it: add OPTIONS=round=N"
+}
+
+random_run()
+{
+	local status=0
+
+	random_guest "$random_seconds" \
+		"./random $random_seconds $random_seed ${RANDOM_OPTIONS:-}" || status=$?
+	[ $status -eq 0 ] || random_repeat
+	return $status
+}
+
+[ "${BASH_SOURCE[0]}" = "$0" ] || return 0
+scratch
+find_base
+build_random
+random_run

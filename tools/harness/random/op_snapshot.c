@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations that take snapshots, or prepare to. */
+#include "random.h"
+
+#define PRINT_TRIGGER	"events/ftrace/print/trigger"
+/* An event that does not happen here. */
+#define QUIET_TRIGGER	"events/module/module_load/trigger"
+#define HIST		"hist:keys=name:t=taints:onchange($t).snapshot()"
+
+static bool any_instance(struct order *o)
+{
+	o->inst = below(INSTANCES);
+	o->cpu = -1;
+	return instances[o->inst].exists;
+}
+
+static void answer(struct answer *a, int err)
+{
+	errno = -err;
+	note(a, err ? -1 : 0);
+}
+
+static void why_gone(const struct order *o)
+{
+	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
+	if (storm) {
+		why(MAYBE, ENODEV);
+		why(MAYBE, ENOMEM);
+	}
+}
+
+/* Until they are closed, who reads "trace" holds the wrong buffer in place. */
+static void mark_swapped(int inst)
+{
+	int i;
+
+	for (i = 0; i < FILES; i++)
+		files[i].swapped |= files[i].refs && files[i].inst == inst;
+}
+
+/* A buffer for the snapshot that was not there: what is left in it is old. */
+static void allocated(int inst)
+{
+	unsigned int cpu;
+
+	if (instances[inst].allocated)
+		return;
+	instances[inst].allocated = true;
+	for (cpu = 0; cpu < nr_cpus; cpu++) {
+		shared->snap[inst][cpu].vague |= !online[cpu];
+		shared->snap[inst][cpu].loose |= !online[cpu];
+	}
+}
+
+static void swap_accounts(int inst, int cpu)
+{
+	struct account old = shared->live[inst][cpu];
+
+	shared->live[inst][cpu] = shared->snap[inst][cpu];
+	shared->snap[inst][cpu] = old;
+}
+
+void snapshot_taken(int inst)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpus; cpu++)
+		swap_accounts(inst, cpu);
+	mark_swapped(inst);
+}
+
+/* It takes place on that CPU, if that is there and records. */
+static void cpu_snapshot_taken(int inst, int cpu)
+{
+	if (online[cpu] && !instances[inst].was_off && instances[inst].tracer == TRACER_NOP) {
+		swap_accounts(inst, cpu);
+	} else if (online[cpu]) {
+		shared->live[inst][cpu].vague = true;
+		shared->live[inst][cpu].loose = true;
+		shared->snap[inst][cpu].vague = true;
+		shared->snap[inst][cpu].loose = true;
+	}
+	mark_swapped(inst);
+}
+
+static void freed(int inst)
+{
+	unsigned int cpu;
+
+	instances[inst].allocated = false;
+	clear_accounts(shared->snap[inst], false);
+	for (cpu = 0; cpu < nr_cpus; cpu++)
+		shared->snap[inst][cpu].vague |= !online[cpu];
+}
+
+/* ---- the file ---- */
+
+static bool choose_snapshot(struct order *o)
+{
+	if (!any_instance(o))
+		return false;
+	o->value = one_in(2) ? 1 : below(3);
+	if (one_in(2))
+		o->cpu = below(nr_cpus);
+	/* A trigger without a buffer turns off all tracing. */
+	if (!storm && !o->value && instances[o->inst].trigger)
+		return false;
+	snprintf(o->text, sizeof(o->text), "%ld", o->value);
+	return true;
+}
+
+static void perform_snapshot(const struct order *o, struct answer *a)
+{
+	if (o->cpu < 0)
+		answer(a, instance_write(dir_of(o->inst), "snapshot", o->text));
+	else
+		answer(a, cpu_write(dir_of(o->inst), o->cpu, "snapshot", o->text));
+}
+
+static void snapshot_written(const struct order *o)
+{
+	struct instance *in = &instances[o->inst];
+
+	switch (o->value) {
+	case 0:
+		freed(o->inst);
+		break;
+	case 1:
+		allocated(o->inst);
+		if (o->cpu < 0)
+			snapshot_taken(o->inst);
+		else
+			cpu_snapshot_taken(o->inst, o->cpu);
+		break;
+	case 2:
+		if (!in->allocated)
+			break;
+		if (o->cpu < 0)
+			clear_accounts(shared->snap[o->inst], false);
+		else
+			memset(&shared->snap[o->inst][o->cpu], 0, sizeof(struct account));
+	}
+}
+
+static const char *judge_snapshot(const struct order *o, const struct answer *a)
+{
+	const struct instance *in = &instances[o->inst];
+	const char *bad;
+
+	judge_begin();
+	why_gone(o);
+	why(unless_storm(is(in->tracer >= TRACER_LATENCY || in->hist)), EBUSY);
+	if (o->value == 1) {
+		why(mapped(o->inst, -1), EBUSY);
+		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
+	}
+	why(is(!o->value && o->cpu >= 0), EINVAL);
+	bad = judged(a);
+	if (!bad && !a->err)
+		snapshot_written(o);
+	return bad;
+}
+
+/* ---- triggers ---- */
+
+static bool choose_trigger(struct order *o)
+{
+	if (!any_instance(o))
+		return false;
+	/* It does not stay for long: nothing can be mapped meanwhile. */
+	strcpy(o->text, one_in(instances[o->inst].trigger ? 4 : 2) ? "snapshot" : "!snapshot");
+	return true;
+}
+
+static void perform_trigger(const struct order *o, struct answer *a)
+{
+	answer(a, instance_write(dir_of(o->inst), PRINT_TRIGGER, o->text));
+}
+
+static const char *judge_trigger(const struct order *o, const struct answer *a)
+{
+	struct instance *in = &instances[o->inst];
+	bool set = o->text[0] != '!';
+	const char *bad;
+
+	judge_begin();
+	why_gone(o);
+	if (set) {
+		why(unless_storm(is(in->trigger)), EEXIST);
+		why(mapped(o->inst, -1), EBUSY);
+		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
+	} else {
+		why(unless_storm(is(!in->trigger)) == NO ? NO : MAYBE, ENOENT);
+	}
+	bad = judged(a);
+	if (bad || a->err)
+		return bad;
+	if (set)
+		allocated(o->inst);
+	in->trigger = set;
+	return NULL;
+}
+
+static bool choose_hist(struct order *o)
+{
+	if (!any_instance(o))
+		return false;
+	strcpy(o->text, one_in(instances[o->inst].hist ? 4 : 2) ? HIST : "!" HIST);
+	return true;
+}
+
+static void perform_hist(const struct order *o, struct answer *a)
+{
+	answer(a, instance_write(dir_of(o->inst), QUIET_TRIGGER, o->text));
+}
+
+static const char *judge_hist(const struct order *o, const struct answer *a)
+{
+	struct instance *in = &instances[o->inst];
+	bool set = o->text[0] != '!';
+	const char *bad;
+
+	judge_begin();
+	why_gone(o);
+	if (set) {
+		/* The same once more is no other, and does nothing. */
+		why(in->hist ? MAYBE : unless_storm(NO), EEXIST);
+		why(in->hist ? MAYBE : unless_storm(NO), EBUSY);
+		why(mapped(o->inst, -1), EBUSY);
+		why(unless_storm(is(in->tracer >= TRACER_LATENCY)), EBUSY);
+		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
+	} else {
+		why(in->hist && !storm ? NO : MAYBE, ENOENT);
+		why(in->hist && !storm ? NO : MAYBE, EINVAL);
+	}
+	bad = judged(a);
+	if (bad || a->err)
+		return bad;
+	if (set)
+		allocated(o->inst);
+	in->hist = set;
+	return NULL;
+}
+
+/* ---- tracers ---- */
+
+static bool choose_tracer(struct order *o)
+{
+	if (!any_instance(o))
+		return false;
+	o->value = instances[o->inst].tracer && !one_in(4) ? 0 : below(nr_tracers);
+	strcpy(o->text, tracers[o->value]);
+	return true;
+}
+
+static void perform_tracer(const struct order *o, struct answer *a)
+{
+	char text[64];
+	unsigned int i;
+
+	answer(a, instance_write(dir_of(o->inst), "current_tracer", o->text));
+	if (instance_read(dir_of(o->inst), "current_tracer", text, sizeof(text)) <= 0)
+		return;
+	strtok(text, "\n");
+	for (i = 0; i < nr_tracers; i++) {
+		if (!strcmp(text, tracers[i]))
+			a->value = i;
+	}
+}
+
+/* Those that measure the same thing exclude each other. */
+static enum tri tracer_taken(int inst, int tracer)
+{
+	int i;
+
+	for (i = 0; i < INSTANCES && tracer >= TRACER_LATENCY; i++) {
+		if (i != inst && instances[i].exists && instances[i].tracer >= TRACER_LATENCY)
+			return MAYBE;
+	}
+	return unless_storm(NO);
+}
+
+static void tracer_set(int inst, int tracer)
+{
+	struct instance *in = &instances[inst];
+
+	if (tracer == in->tracer)
+		return;
+	blur(inst);
+	if (tracer >= TRACER_LATENCY)
+		in->allocated = true;
+	else if (in->tracer >= TRACER_LATENCY)
+		in->allocated = false;
+	in->tracer = tracer;
+	mark_swapped(inst);
+}
+
+static const char *judge_tracer(const struct order *o, const struct answer *a)
+{
+	struct instance *in = &instances[o->inst];
+	bool same = o->value == in->tracer;
+	enum tri taken = tracer_taken(o->inst, o->value);
+	const char *bad;
+
+	judge_begin();
+	why_gone(o);
+	if (storm || !same) {
+		why(unless_storm(is(open_files(o->inst, RAW) || open_files(o->inst, PIPE))), EBUSY);
+		why(unless_storm(is(in->hist && o->value >= TRACER_LATENCY)), EBUSY);
+		why(taken, EBUSY);
+		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
+	}
+	bad = judged(a);
+	if (bad || storm)
+		return bad;
+	if (a->err && taken == NO && a->value != in->tracer)
+		return complain("refused, but current_tracer is %s now", tracers[a->value]);
+	if (!a->err && a->value != o->value)
+		return complain("accepted, but current_tracer is %s", tracers[a->value]);
+	tracer_set(o->inst, a->value);
+	return NULL;
+}
+
+const struct operation snapshot_operations[] = {
+	{ "snapshot", 14, false, false, choose_snapshot, perform_snapshot, judge_snapshot },
+	{ "trigger", 6, false, false, choose_trigger, perform_trigger, judge_trigger },
+	{ "hist", 3, false, false, choose_hist, perform_hist, judge_hist },
+	{ "tracer", 5, false, false, choose_tracer, perform_tracer, judge_tracer },
+	{ NULL, 0, false, false, NULL, NULL, NULL },
+};
