@@ -74,6 +74,7 @@ all_tests()
 	suite selftests-debug selftests debug "${halved[@]}"
 	suite kunit-debug kunit debug
 	suite torture-debug torture debug
+	suite random random debug
 	suite kcsan
 	[ "$what" != all ] || rest_of_all
 }

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/random.sh [FLAVOUR]: random operations for a minute, see
+# ../random/main.c; and that its oracle can fail: made to lie, it does.
+
+[ -z "${1:-}" ] || export FLAVOUR=$1
+. "$(dirname "$0")/../random.sh"
+. "$harness/tap.sh"
+
+lies=(
+	"the oracle notices that a mapped buffer is not resized"
+	"the oracle notices that no part of a mapping is unmapped"
+	"the oracle notices that fork() does not inherit"
+	"the oracle notices an event that was not written"
+)
+
+# What it prints must not look like results of ours.
+lie_in_guest()
+{
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	FLAVOUR=default random_guest 60 '
+		for lie in 1 2 3 4; do
+			./random 60 1 rounds=20 storm=0 wrong=$lie >/tmp/out
+			echo "lie $lie status $? answers $(grep -c "^not ok 1" /tmp/out)"
+		done
+		for try in 1 2; do
+			./random 60 2 rounds=1 storm=0 | sed -n "s/.*digest /digest /p"
+		done'
+}
+
+lied() { grep -qx "lie $1 status 1 answers 1" "$work/lies"; }
+
+repeats()
+{
+	grep ^digest "$work/lies"
+	[ "$(grep -c ^digest "$work/lies")" = 2 ]
+	[ "$(grep ^digest "$work/lies" | sort -u | wc -l)" = 1 ]
+}
+
+scratch
+find_base
+build_random
+lie_in_guest >"$work/lies" || cat "$work/lies" >&2
+for lie in 1 2 3 4; do
+	check "${lies[lie - 1]}" lied $lie
+done
+check "the same seed makes the same choices" repeats
+random_run
