@@ -557,4 +557,37 @@ TEST_F(removal, pages_pinned_by_vmsplice_outlive_the_instance)
 	free(out);
 }
 
+/* "Pages pinned [...] outlive": what splice() has put into a pipe does, too. */
+TEST_F(removal, spliced_sub_buffers_outlive_the_instance)
+{
+	size_t size = self->ti.subbuf_kb * 1024;
+	char *out = malloc(size);
+	struct tally tally = { .unknown_loss = true };
+	int fd, pipes[2];
+
+	ASSERT_NE(NULL, out);
+	self->ti.marker = instance_file(&self->ti, "trace_marker_raw", O_WRONLY);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	close(self->ti.marker);
+	self->ti.marker = -1;
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_LE(size, fcntl(pipes[1], F_SETPIPE_SZ, 2 * size));
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+		      O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(size, splice(fd, NULL, pipes[1], NULL, size,
+			       SPLICE_F_NONBLOCK));
+	close(fd);
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+	dirty_free_memory();
+	ASSERT_EQ(size, read(pipes[0], out, size));
+	tally_page(&tally, (unsigned char *)out, size);
+	EXPECT_TRUE(tally_exact(&tally));
+	EXPECT_LT(0, tally.seen);
+	close(pipes[0]);
+	close(pipes[1]);
+	free(out);
+}
+
 TEST_HARNESS_MAIN
