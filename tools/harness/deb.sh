@@ -6,26 +6,12 @@
 # source package, too.
 
 . "$(dirname "$0")/lib.sh"
+. "$harness/version.sh"
 
 out=${1:-$top/build/deb}
 parts=(tools/lib/tracemap tools/tracing/tracemap include/uapi/linux/trace_{mmap,live}.h)
 
 version() { sed -n 's/^VERSION := //p' "$top/tools/lib/tracemap/Makefile"; }
-
-# When the last change was made, so that the same files make the same packages.
-changed()
-{
-	git -c safe.directory='*' -C "$top" log -1 --format=%ct -- "${parts[@]}" tools/harness/debian \
-		2>/dev/null | grep . || date +%s
-}
-
-changelog()
-{
-	printf 'tracemap (%s) unstable; urgency=medium\n\n' "$(version)"
-	printf '  * As built from the sources of this version.\n\n'
-	printf ' -- %s  %s\n' "$(sed -n 's/^Maintainer: //p' "$harness/debian/control")" \
-		"$(date -uR -d "@$(changed)")"
-}
 
 copy_sources()
 {
@@ -34,7 +20,8 @@ copy_sources()
 	cp -R "$harness/debian" "$1/debian"
 	mkdir "$1/debian/source"
 	echo '3.0 (native)' >"$1/debian/source/format"
-	changelog >"$1/debian/changelog"
+	changelog tracemap "$(version)" "$(changed "${parts[@]}" tools/harness/debian)" \
+		"As built from the sources of this version." >"$1/debian/changelog"
 	# As if every umask were the same.
 	chmod -R u=rwX,go=rX "$1"
 }
@@ -54,4 +41,4 @@ mkdir -p "$out"
 rm -f "$out"/{tracemap,libtracemap{1,-event1,-bpf1,-dev}}_*.deb
 cp "$work"/*.deb "$out"
 [ -z "${SOURCE:-}" ] || cp "$work"/*.{dsc,tar.xz} "$out"
-ls "$out"/*.deb
+printf '%s\n' "$work"/*.deb | sed "s,^.*/,$out/,"

@@ -119,12 +119,22 @@ found()
 	[ -z "$(find "$work/root" -xtype l)" ]
 }
 
+# By another user, in another place, as it were
+the_same_again()
+{
+	(umask 077; mkdir "$work/elsewhere"; TMPDIR=$work/elsewhere "$harness/deb.sh" "$work/again")
+	(cd "$work/deb" && sha256sum ./*.deb) >"$work/sums"
+	cat "$work/sums"
+	cd "$work/again" && sha256sum -c "$work/sums"
+}
+
 lint() { lintian --fail-on error,warning "$work"/deb/*.deb; }
 
 scratch
 version=$(sed -n 's/^VERSION := //p' "$top/tools/lib/tracemap/Makefile")
-echo 1..15
+echo 1..16
 check "deb: the packages are made" make_packages
+check "deb: made again, they are the same to the byte" the_same_again
 check "deb: no file is in two packages" each_file_once
 check "deb: libtracemap1 needs the C library only" needs libtracemap1 libc6
 check "deb: libtracemap-event1 needs what decodes" \
