@@ -21,7 +21,10 @@
 # thread: safe for kernels that patch their own code under TCG), ICOUNT=yes (one
 # CPU whose clock counts its instructions, a nanosecond each),
 # CPU='-feature,...' (what the emulated CPU shall not have), CONSOLE=file (where
-# the console's log goes), EXCEPT='regex' (no splats: the caller judges them).
+# the console's log goes), EXCEPT='regex' (no splats: the caller judges them),
+# DISK=file (boot what is installed on this disk instead; COMMAND is not given
+# to it, and it answers by the same virtio ports; BOOT=dir: by the vmlinuz and
+# initrd.img of this folder instead of by its own boot loader).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -47,11 +50,24 @@ make_initrd()
 	(cd "$root" && find . | cpio --quiet -o -H newc -R 0:0) >"$work/initrd"
 }
 
+# What the guest's firmware or qemu loads, in qemu's words.
+boot_from()
+{
+	local kernel=$work/kernel initrd=$work/initrd
+	if [ -z "${DISK:-}" ]; then
+		kernel=$image/bzImage
+	elif [ -n "${BOOT:-}" ]; then
+		kernel=$BOOT/vmlinuz initrd=$BOOT/initrd.img
+	fi
+	[ -z "${DISK:-}" ] || loaded=(-drive "file=$DISK,format=raw,if=virtio")
+	[ ! -e "$kernel" ] || loaded+=(-kernel "$kernel" -initrd "$initrd" -append "$1")
+}
+
 # boot ACCEL LIMIT: run qemu; standard output is the command's.
 boot()
 {
 	local cpu=max,la57=off accel=$1 append="console=ttyS0 panic=-1 ${APPEND:-}"
-	local port='virtserialport,chardev=out,name=out' icount=()
+	local port='virtserialport,chardev=out,name=out' icount=() loaded=()
 
 	case $accel in
 	kvm)	cpu=host ;;
@@ -66,12 +82,13 @@ boot()
 		port='virtconsole,chardev=out'
 		append+=" harness.shell"
 	fi
+	boot_from "$append"
 	: >"$console"
 	rm -f "$work/verdict"
 	timeout --foreground -k 5 "$2" qemu-system-x86_64 \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-machine pc -accel "$accel" "${icount[@]}" -cpu "$cpu" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
-		-kernel "$image/bzImage" -initrd "$work/initrd" -append "$append" \
+		"${loaded[@]}" \
 		-serial "file:$console" -device virtio-serial-pci \
 		-chardev stdio,id=out,signal=off -device "$port" \
 		-chardev "file,id=files,path=$work/files" \
@@ -85,11 +102,13 @@ probe_kvm()
 {
 	local known
 	known=$cache/accel-$( (uname -rm; cat /proc/sys/kernel/random/boot_id) | hash_of)
+	local DISK='' image=${image:-}
 
 	if [ ! -e "$known" ]; then
 		echo tcg >"$known.new"
 		if [ -w /dev/kvm ]; then
 			say "-- trying KVM for 10 s"
+			image=${image:-$("$harness/kernel.sh")}
 			make_initrd true
 			boot kvm 10 >/dev/null </dev/null || :
 			[ ! -s "$work/verdict" ] || echo kvm >"$known.new"
@@ -140,7 +159,7 @@ judge()
 }
 
 scratch
-image=${IMAGE:-$("$harness/kernel.sh")}
+[ -n "${DISK:-}" ] || image=${IMAGE:-$("$harness/kernel.sh")}
 # shellcheck disable=SC2012 # the names are ours
 ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
 console=${CONSOLE:-$logs/console-$flavour-$$.log}
@@ -156,10 +175,10 @@ for dir in WITH OUT; do
 	[ -z "${!dir:-}" ] || [ -d "${!dir}" ] || die "$dir=${!dir}: no such folder"
 done
 
-make_initrd "${1:-}"
-say "-- guest: $flavour kernel, ${SMP:-2} CPUs, ${MEM:-$mem_default}, $accel (console: $console)"
+[ -n "${DISK:-}" ] || make_initrd "${1:-}"
+say "-- guest: ${DISK:-$flavour kernel}, ${SMP:-2} CPUs, ${MEM:-$mem_default}, $accel (console: $console)"
 status=0
-if [ $# -eq 0 ]; then
+if [ $# -eq 0 ] && [ -z "${DISK:-}" ]; then
 	shell=yes limit=0
 	boot "$accel" 0 || status=$?
 else
