@@ -11,6 +11,7 @@ help:		## what can be done (this)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 20
 	@echo
 	@echo 'Variables: FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
+	@echo '           CONFIG=cloud|trimmed (of make deb)'
 	@echo '           KERNEL_SRC=dir (your own 6.1.y tree)  CACHE=dir (default ~/.cache/trace-ring-map)'
 
 demo: packages	## boot the kernel and stream its events with the tracemap command
@@ -48,11 +49,16 @@ bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into b
 series: packages-test	## write the patches as mails, with a cover letter, to build/series-6.1
 	@$(harness)/mail.sh
 
-deb: packages-deb	## Debian packages of the library and the command, into build/deb
+deb: packages-deb-kernel	## Debian packages of kernel, library and command, into build/deb (hours)
+	@$(harness)/deb.sh
+	@$(harness)/deb-kernel.sh
+
+deb-tools: packages-deb	## Debian packages of the library and the command only
 	@$(harness)/deb.sh
 
 release: packages-test	## the series, the packages and their checksums, into build/release
 	@$(harness)/release.sh
+
 import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
 	@$(harness)/import.sh "$(TREE)" $(BRANCH)
 
@@ -77,9 +83,12 @@ packages-bench:
 packages-deb:
 	@$(harness)/packages.sh deb
 
+packages-deb-kernel:
+	@$(harness)/packages.sh deb deb-kernel
+
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
 .PHONY: help demo test check kunit test-all random guest shell kernel-image bench bench-keep series deb \
-	release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
-	packages-deb clean
+	deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
+	packages-deb packages-deb-kernel clean

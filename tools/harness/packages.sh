@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages.sh [test|bench|deb]: install what is missing of packages.txt. Root is
+# packages.sh [test|bench|deb|deb-kernel]...: install what is missing of packages.txt. Root is
 # needed only if something is.
 
 . "$(dirname "$0")/lib.sh"
@@ -9,8 +9,9 @@
 wanted()
 {
 	sed 's/#.*//' "$harness/packages.txt" |
-		awk -v mark="${1:-}" 'NF == 1 { print $1 }
-			{ for (i = 2; i <= NF; i++) if ($i == mark) print $1 }'
+		awk -v marks="$*" 'BEGIN { split(marks, list); for (i in list) asked[list[i]] }
+			NF == 1 { print $1 }
+			{ for (i = 2; i <= NF; i++) if ($i in asked) { print $1; next } }'
 }
 
 missing()
