@@ -48,12 +48,6 @@ modules_kept()
 	sed 's/#.*//; s/$/ 0 0/' "$fragments/trimmed.modules" | awk 'NF == 3'
 }
 
-wanted_lines()
-{
-	our_fragments | xargs grep -h ^CONFIG_
-	echo "CONFIG_LOCALVERSION=\"$suffix\""
-}
-
 keep_modules()
 {
 	modules_kept >"$build/modules-kept"
@@ -75,7 +69,7 @@ verify_all_of_debians()
 
 configure_package()
 {
-	wanted_lines >"$build/wanted.config"
+	our_fragments | xargs grep -h ^CONFIG_ >"$build/wanted.config"
 	xzcat "$debian_config" >"$build/debian.config"
 	cp "$build/debian.config" "$build/.config"
 	[ "$config" != trimmed ] || keep_modules
@@ -97,8 +91,8 @@ package_environment()
 	KDEB_COMPRESS=none
 	KDEB_SOURCENAME="linux-ringmap"
 	DEBEMAIL=$(maintainer)
-	# Set, though empty: no "+" for a git tree that the folder may lie in.
-	LOCALVERSION=
+	# Not in .config: another version compiles nothing anew.
+	LOCALVERSION=$suffix
 	export SOURCE_DATE_EPOCH KBUILD_BUILD_VERSION KBUILD_BUILD_TIMESTAMP KDEB_PKGVERSION \
 		KDEB_CHANGELOG_DIST KDEB_COMPRESS KDEB_SOURCENAME DEBEMAIL LOCALVERSION
 }

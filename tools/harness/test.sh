@@ -88,6 +88,7 @@ rest_of_all()
 	suite patches-compile patches compile
 	suite patches-boot patches boot
 	suite patches-coccinelle patches coccinelle
+	suite debian
 }
 
 summary()
