@@ -57,7 +57,7 @@ static bool rbt_faults_end(void)
  * @call: makes it, returns 0 or an error
  * @undo: takes back what it did, if it succeeds
  * @unmapped: whether a mapping would keep it from what it does
- * @most: how many allocations to let fail, 0: all
+ * @most: of the allocations it cannot do without, how many to let fail, 0: all
  */
 struct rbt_call {
 	int		(*call)(struct rbt *rbt);
@@ -116,7 +116,7 @@ static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *cal
 
 	if (call->unmapped)
 		rbt_unmap(rbt);
-	for (nth = 1; failed && nth <= most; nth++)
+	for (nth = 1; failed && needed < most; nth++)
 		failed = rbt_fail(test, call, nth, &needed);
 	KUNIT_EXPECT_EQ(test, !!call->most, failed);
 	if (call->unmapped)
