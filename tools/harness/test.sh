@@ -74,7 +74,6 @@ all_tests()
 	suite selftests-debug selftests debug "${halved[@]}"
 	suite kunit-debug kunit debug
 	suite torture-debug torture debug
-	suite random random debug
 	suite kcsan
 	[ "$what" != all ] || rest_of_all
 }
@@ -82,6 +81,7 @@ all_tests()
 # What takes hours, or is about other kernels than ours as it is.
 rest_of_all()
 {
+	suite random random debug
 	suite command-kernels command
 	suite flavours
 	suite bases
