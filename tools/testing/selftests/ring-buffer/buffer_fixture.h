@@ -28,6 +28,11 @@
 #define WOKEN_MS		20000
 
 /*
+ * Some architectures have no histograms in 6.1: -DNO_HIST_TRIGGERS leaves out
+ * what is tested by them.
+ */
+
+/*
  * The variants of a fixture: struct { bool top; unsigned int subbuf_kb; }.
  * The first and the last have both levels and both sizes between them: with
  * -DTWO_BUFFERS, where a kernel is very slow, the others are left out.

@@ -236,6 +236,7 @@ TEST_F(beside, setting_a_snapshot_trigger_is_refused_with_EBUSY)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+#ifndef NO_HIST_TRIGGERS
 /* a histogram: conditional snapshots */
 TEST_F(beside, setting_a_histogram_snapshot_is_refused_with_EBUSY)
 {
@@ -243,6 +244,7 @@ TEST_F(beside, setting_a_histogram_snapshot_is_refused_with_EBUSY)
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, HIST_TRIGGER, HIST_MAX));
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
+#endif
 
 /* What was refused does not count as a user, nor does a refusal leak one. */
 TEST_F(beside, refused_snapshot_users_leave_nothing_behind)
@@ -252,8 +254,10 @@ TEST_F(beside, refused_snapshot_users_leave_nothing_behind)
 	for (i = 0; i < 5; i++) {
 		EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "1"));
 		EXPECT_EQ(-EBUSY, instance_write(&self->ti, TRIGGER, "snapshot"));
+#ifndef NO_HIST_TRIGGERS
 		EXPECT_EQ(-EBUSY, instance_write(&self->ti, HIST_TRIGGER,
 						 HIST_SNAPSHOT));
+#endif
 	}
 	buffer_unmap(&self->mb);
 	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
@@ -755,6 +759,7 @@ TEST_F(unmapped, a_snapshot_trigger_that_failed_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+#ifndef NO_HIST_TRIGGERS
 /* "[...] histogram or conditional snapshot [...]" */
 static void expect_histogram_counts(struct __test_metadata *_metadata,
 				    struct trace_instance *ti, int fd,
@@ -801,6 +806,7 @@ TEST_F(unmapped, a_histogram_without_snapshot_does_not_count)
 	ASSERT_EQ(0, instance_write(&self->ti, HIST_TRIGGER,
 				    "!hist:keys=parent_pid"));
 }
+#endif /* NO_HIST_TRIGGERS */
 
 /* "A snapshot taken earlier and kept does not count." */
 TEST_F(unmapped, a_snapshot_taken_earlier_and_kept_does_not_count)

@@ -4,7 +4,7 @@
  * failed mmap(), leaves behind. And the memory it shows.
  */
 #define _GNU_SOURCE
-#include <linux/elf.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -216,10 +216,9 @@ TEST_F(map, pages_pinned_by_direct_io_outlive_munmap)
 }
 
 /* The header of the segment that holds @addr in a core file, if any. */
-static bool core_segment(int core, uintptr_t addr,
-			 struct elf64_phdr *segment)
+static bool core_segment(int core, uintptr_t addr, ElfW(Phdr) *segment)
 {
-	struct elf64_hdr head;
+	ElfW(Ehdr) head;
 	int i;
 
 	if (pread(core, &head, sizeof(head), 0) != sizeof(head))
@@ -256,7 +255,7 @@ static pid_t fork_dumper(struct mapped_buffer *mb)
 TEST_F(map, core_dumps_leave_it_out)
 {
 	char pattern[128], path[64];
-	struct elf64_phdr segment;
+	ElfW(Phdr) segment;
 	void *shared;
 	int core;
 	pid_t pid;
@@ -377,7 +376,7 @@ static void fail_to_map(struct __test_metadata *_metadata, int fd, size_t page,
 	EXPECT_EQ(EPERM, map_error(fd, page, PROT_READ, MAP_PRIVATE, 0));
 	EXPECT_EQ(EPERM, map_error(fd, page, PROT_READ | PROT_EXEC, MAP_SHARED,
 				   0));
-	EXPECT_EQ(EINVAL, map_error(fd, 1UL << 40, PROT_READ, MAP_SHARED, 0));
+	EXPECT_EQ(EINVAL, map_error(fd, huge_length(), PROT_READ, MAP_SHARED, 0));
 	EXPECT_EQ(EINVAL, map_error(fd, page, PROT_READ, MAP_SHARED,
 				    1000 * subbuf));
 }

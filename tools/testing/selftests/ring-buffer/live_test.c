@@ -725,6 +725,7 @@ TEST_F(live, it_is_exact_after_resets_of_a_running_writer)
 	EXPECT_EQ(self->w.o.count, self->w.o.seen + self->w.o.missed);
 }
 
+#ifndef NO_HIST_TRIGGERS
 /*
  * "discarded events": a histogram that wants time stamps makes the kernel
  * reserve room for an event first and drop it by the filter afterwards.
@@ -756,6 +757,7 @@ TEST_F(live, discarded_events_are_not_counted)
 	EXPECT_EQ(self->ti.seq, self->w.o.seen + self->w.o.missed);
 	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
 }
+#endif
 
 /* "nested interrupts": the kernel's own events come at any time. */
 TEST_F(live, events_of_interrupts_are_followed)

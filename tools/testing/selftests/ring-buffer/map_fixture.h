@@ -53,4 +53,10 @@ FIXTURE_TEARDOWN(map)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
+/* A length that no buffer has, and an address space has room for. */
+static inline size_t huge_length(void)
+{
+	return sizeof(long) == 8 ? 1ULL << 40 : 1ULL << 30;
+}
+
 #endif /* SELFTEST_RING_BUFFER_MAP_FIXTURE_H */

@@ -70,6 +70,7 @@ static unsigned int events_per_subbuf(const struct mapped_buffer *mb)
 	/* word of the record, its length, entry, id twice, the payload */
 	unsigned int record = 4 + 4 + 8 + 4 + EVENT_LARGE;
 
+	record = (record + RECORD_ALIGN - 1) & ~(RECORD_ALIGN - 1);
 	return (mb->meta->subbuf_size - SUBBUF_HEADER) / record;
 }
 

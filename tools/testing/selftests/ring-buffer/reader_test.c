@@ -339,15 +339,13 @@ static void expect_marks(struct __test_metadata *_metadata,
 {
 	uint32_t commit = subbuf_commit(subbuf);
 	uint32_t end = commit & COMMIT_LENGTH;
-	uint64_t stored;
 
 	EXPECT_TRUE(commit & COMMIT_LOST);
 	if (commit & COMMIT_STORED) {
-		memcpy(&stored, subbuf + SUBBUF_HEADER + end, sizeof(stored));
-		EXPECT_EQ(lost, stored);
+		EXPECT_EQ(lost, kernel_long_at(subbuf + SUBBUF_HEADER + end));
 	} else {
 		/* only where it does not fit */
-		EXPECT_LT(size - SUBBUF_HEADER - end, sizeof(stored));
+		EXPECT_LT(size - SUBBUF_HEADER - end, KERNEL_LONG);
 	}
 }
 

@@ -31,6 +31,52 @@ static uint32_t word_at(const unsigned char *p)
 	return word;
 }
 
+/* The first bit field of a record's first word, and the other one. */
+static uint32_t record_type(uint32_t header)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? header >> 27 : header & 31;
+}
+
+static uint32_t record_delta(uint32_t header)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? header & ~0U >> 5 : header >> 5;
+}
+
+static int field_number(const char *text, const char *field, const char *what)
+{
+	const char *p = strstr(text, field);
+
+	p = p ? strstr(p, what) : NULL;
+	return p ? atoi(p + strlen(what)) : 0;
+}
+
+const struct subbuf_layout *subbuf_layout(void)
+{
+	static struct subbuf_layout layout;
+	char text[1024] = "";
+
+	if (layout.header)
+		return &layout;
+	read_file(TRACEFS_DIR "/events/header_page", text, sizeof(text));
+	layout.kernel_long = field_number(text, " commit;", "size:");
+	layout.header = field_number(text, " data;", "offset:");
+	if (!layout.header) {
+		fprintf(stderr, "# set-up: events/header_page says nothing\n");
+		abort();
+	}
+	return &layout;
+}
+
+uint64_t kernel_long_at(const unsigned char *p)
+{
+	uint64_t word;
+
+	if (KERNEL_LONG == 4)
+		return word_at(p);
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
 int buffer_map(struct mapped_buffer *mb, const struct trace_instance *ti,
 	       int cpu, int flags)
 {
@@ -102,8 +148,8 @@ void buffer_touch(const struct mapped_buffer *mb)
 
 uint32_t subbuf_commit(const void *subbuf)
 {
-	/* Little endian, or a long of 32 bits: the marks are in this word. */
-	return word_at((const unsigned char *)subbuf + 8);
+	/* The marks may be sign-extended. */
+	return kernel_long_at((const unsigned char *)subbuf + 8);
 }
 
 int map_error(int fd, size_t len, int prot, int flags, unsigned long long off)
@@ -142,7 +188,7 @@ void tally_event(struct tally *t, const unsigned char *data, size_t len)
 /* Returns the length of the record at @p, 0 if there is no such record. */
 static size_t tally_record(struct tally *t, const unsigned char *p, size_t room)
 {
-	uint32_t header = word_at(p), type = header & 31;
+	uint32_t header = word_at(p), type = record_type(header);
 	size_t len;
 
 	switch (type) {
@@ -151,7 +197,7 @@ static size_t tally_record(struct tally *t, const unsigned char *p, size_t room)
 		return room < 8 ? 0 : 8;
 	case RECORD_PADDING:
 		/* without a time: nothing more on this sub-buffer */
-		if (!(header >> 5))
+		if (!record_delta(header))
 			return room;
 		__attribute__((__fallthrough__));
 	case RECORD_LONG_DATA:
@@ -197,18 +243,15 @@ void tally_page(struct tally *t, const unsigned char *page, size_t len)
 {
 	uint32_t commit = subbuf_commit(page);
 	size_t end = commit & COMMIT_LENGTH;
-	uint64_t lost;
 
 	if (end > len - SUBBUF_HEADER) {
 		t->malformed++;
 		return;
 	}
-	if ((commit & COMMIT_LOST) && (commit & COMMIT_STORED)) {
-		memcpy(&lost, page + SUBBUF_HEADER + end, sizeof(lost));
-		announce_loss(t, lost);
-	} else if (commit & COMMIT_LOST) {
+	if ((commit & COMMIT_LOST) && (commit & COMMIT_STORED))
+		announce_loss(t, kernel_long_at(page + SUBBUF_HEADER + end));
+	else if (commit & COMMIT_LOST)
 		t->unknown_loss = true;
-	}
 	tally_data(t, page + SUBBUF_HEADER, 0, end);
 }
 

@@ -14,8 +14,24 @@
 #define COMMIT_STORED	0x40000000u
 #define COMMIT_LENGTH	((1u << 27) - 1)
 
-/* Bytes ahead of a sub-buffer's data: a time stamp and a kernel's long. */
-#define SUBBUF_HEADER	16
+/* Bytes of a kernel's long, and of what is ahead of a sub-buffer's data. */
+#define KERNEL_LONG	(subbuf_layout()->kernel_long)
+#define SUBBUF_HEADER	(subbuf_layout()->header)
+
+/* Where records begin at multiples of: see RB_FORCE_8BYTE_ALIGNMENT. */
+#if __riscv_xlen == 64
+#define RECORD_ALIGN	8
+#else
+#define RECORD_ALIGN	4
+#endif
+
+struct subbuf_layout {
+	int	kernel_long;
+	int	header;
+};
+
+/* What events/header_page says; asked for once. */
+const struct subbuf_layout *subbuf_layout(void);
 
 /*
  * The whole mapping of one CPU's buffer. The kernel changes it in calls only,
@@ -34,6 +50,9 @@ void buffer_unmap(struct mapped_buffer *mb);
 /* The bytes of sub-buffer @id, header included. */
 unsigned char *buffer_subbuf(const struct mapped_buffer *mb, unsigned int id);
 uint32_t subbuf_commit(const void *subbuf);
+
+/* A long as this kernel wrote it. */
+uint64_t kernel_long_at(const unsigned char *p);
 
 /* Payload that fills @percent of the buffer. */
 size_t part_of_buffer(const struct mapped_buffer *mb, unsigned int percent);

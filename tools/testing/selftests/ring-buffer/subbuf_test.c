@@ -12,6 +12,10 @@
 
 #define SIZE_FILE	"buffer_subbuf_size_kb"
 
+/* A size that is not that of a page. */
+#define LARGE_KB	scaled_kb(LARGE_SUBBUF_KB)
+#define LARGE		(LARGE_KB * 1024)
+
 static unsigned int page_kb(void)
 {
 	return getpagesize() / 1024;
@@ -80,11 +84,11 @@ TEST_F(size, writing_sets_it_for_all_cpus)
 	struct mapped_buffer mb;
 	size_t i;
 
-	ASSERT_EQ(0, set_size(&self->ti, 64));
-	EXPECT_EQ(64, instance_number(&self->ti, SIZE_FILE));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
+	EXPECT_EQ(LARGE_KB, instance_number(&self->ti, SIZE_FILE));
 	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
 		ASSERT_EQ(0, buffer_map(&mb, &self->ti, cpus[i], O_NONBLOCK));
-		EXPECT_EQ(64 * 1024, mb.meta->subbuf_size);
+		EXPECT_EQ(LARGE, mb.meta->subbuf_size);
 		buffer_unmap(&mb);
 	}
 }
@@ -107,7 +111,7 @@ TEST_F(size, it_is_rounded_up_to_a_power_of_two_of_pages)
 {
 	unsigned int kb, pages;
 
-	for (kb = 1; kb <= 16 * page_kb(); kb++) {
+	for (kb = 1; kb <= 16 * page_kb(); kb += page_kb() / 4) {
 		for (pages = 1; pages * page_kb() < kb; pages *= 2)
 			;
 		ASSERT_EQ(0, set_size(&self->ti, kb));
@@ -150,7 +154,8 @@ TEST_F(size, more_than_the_largest_is_refused_with_EINVAL)
 	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
 	snprintf(text, sizeof(text), "%u", 2 * largest_kb());
 	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
-	expect_size_refused(_metadata, &self->ti, -EINVAL, "4294967296");
+	expect_size_refused(_metadata, &self->ti, KERNEL_LONG == 4 ? -ERANGE : -EINVAL,
+			    "4294967296");
 }
 
 /* Sizes whose bytes do not fit an unsigned long. */
@@ -197,11 +202,11 @@ TEST_F(size, the_present_size_is_success_and_discards_nothing)
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
 	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
 	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
-	ASSERT_EQ(0, use_size(&self->ti, 64));
+	ASSERT_EQ(0, use_size(&self->ti, LARGE_KB));
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
-	ASSERT_EQ(0, set_size(&self->ti, 64));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
 	/* rounded up, it is the present one */
-	ASSERT_EQ(0, set_size(&self->ti, 50));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB / 2 + 1));
 	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
 }
 
@@ -209,11 +214,13 @@ TEST_F(size, the_present_size_is_success_and_discards_nothing)
 TEST_F(size, a_mapped_cpu_makes_it_answer_EBUSY)
 {
 	struct mapped_buffer mb;
+	char text[32];
 
+	snprintf(text, sizeof(text), "%u", LARGE_KB);
 	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.other_cpu, 0));
-	expect_size_refused(_metadata, &self->ti, -EBUSY, "64");
+	expect_size_refused(_metadata, &self->ti, -EBUSY, text);
 	buffer_unmap(&mb);
-	EXPECT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
 /* "[...] or an open `trace` reader -> `EBUSY`" */
@@ -224,11 +231,11 @@ TEST_F(size, an_open_trace_makes_it_answer_EBUSY)
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
 	trace = instance_file(&self->ti, "trace", O_RDONLY);
 	ASSERT_LE(0, trace);
-	EXPECT_EQ(-EBUSY, set_size(&self->ti, 64));
+	EXPECT_EQ(-EBUSY, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
 	close(trace);
 	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
-	EXPECT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
 TEST_F(size, an_open_trace_of_one_cpu_makes_it_answer_EBUSY)
@@ -236,16 +243,16 @@ TEST_F(size, an_open_trace_of_one_cpu_makes_it_answer_EBUSY)
 	int trace = cpu_file(&self->ti, self->ti.other_cpu, "trace", O_RDONLY);
 
 	ASSERT_LE(0, trace);
-	EXPECT_EQ(-EBUSY, set_size(&self->ti, 64));
+	EXPECT_EQ(-EBUSY, set_size(&self->ti, LARGE_KB));
 	close(trace);
-	EXPECT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
 /* "Changing it discards the events of the buffer" */
 TEST_F(size, changing_it_discards_the_events)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
-	ASSERT_EQ(0, set_size(&self->ti, 64));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
 	ASSERT_EQ(0, write_events(&self->ti, 7, EVENT_LARGE));
 	EXPECT_EQ(7, count_trace_lines(&self->ti, "trace"));
@@ -259,7 +266,7 @@ TEST_F(size, changing_it_discards_the_snapshot)
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 	ASSERT_EQ(5, count_trace_lines(&self->ti, "snapshot"));
-	ASSERT_EQ(0, set_size(&self->ti, 64));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(0, count_trace_lines(&self->ti, "snapshot"));
 }
 
@@ -277,7 +284,7 @@ TEST_F(size, changing_it_restarts_every_counter)
 	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
 	ASSERT_LT(0, tally_get_reader(&self->tally, &mb));
 	buffer_unmap(&mb);
-	ASSERT_EQ(0, set_size(&self->ti, 64));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		EXPECT_EQ(0, cpu_stat(&self->ti, self->ti.cpu, names[i]))
 			TH_LOG("counter %zu", i);
@@ -293,10 +300,12 @@ TEST_F(size, changing_it_restarts_every_counter)
 /* The bytes a CPU's buffer was asked to hold stay about the same. */
 TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 {
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "512"));
-	ASSERT_EQ(0, set_size(&self->ti, 64));
-	EXPECT_LE(512 - 64, instance_number(&self->ti, "buffer_size_kb"));
-	EXPECT_GE(512 + 64, instance_number(&self->ti, "buffer_size_kb"));
+	unsigned int kb = 8 * LARGE_KB;
+
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb", kb));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
+	EXPECT_LE(kb - LARGE_KB, instance_number(&self->ti, "buffer_size_kb"));
+	EXPECT_GE(kb + LARGE_KB, instance_number(&self->ti, "buffer_size_kb"));
 }
 
 static long long available_kb(void)
@@ -319,14 +328,14 @@ TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 				      kb));
 	kb = cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb");
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
-	EXPECT_EQ(-ENOMEM, set_size(&self->ti, 64));
+	EXPECT_EQ(-ENOMEM, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
 	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
 	EXPECT_EQ(kb, cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb"));
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
 	EXPECT_EQ(10, count_trace_lines(&self->ti, "trace"));
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "8"));
-	EXPECT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
 /* The buffer's new memory can be had, the snapshot's cannot. */
@@ -341,14 +350,14 @@ TEST_F(size, ENOMEM_for_the_snapshot_leaves_both_untouched)
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 	ASSERT_EQ(0, write_events(&self->ti, 7, EVENT_LARGE));
-	EXPECT_EQ(-ENOMEM, set_size(&self->ti, 64));
+	EXPECT_EQ(-ENOMEM, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
 	EXPECT_EQ(7, count_trace_lines(&self->ti, "trace"));
 	EXPECT_EQ(5, count_trace_lines(&self->ti, "snapshot"));
 	EXPECT_EQ(kb, cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb"));
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "8"));
-	EXPECT_EQ(0, set_size(&self->ti, 64));
+	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
 /* "`events/header_page` tells the size" */
@@ -366,8 +375,8 @@ static long long header_page_size(struct trace_instance *ti)
 TEST_F(size, header_page_tells_the_size)
 {
 	EXPECT_EQ(getpagesize() - SUBBUF_HEADER, header_page_size(&self->ti));
-	ASSERT_EQ(0, set_size(&self->ti, 64));
-	EXPECT_EQ(64 * 1024 - SUBBUF_HEADER, header_page_size(&self->ti));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
+	EXPECT_EQ(LARGE - SUBBUF_HEADER, header_page_size(&self->ti));
 	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
 	EXPECT_EQ(getpagesize() - SUBBUF_HEADER, header_page_size(&self->ti));
 }
@@ -379,10 +388,11 @@ TEST_F(size, header_page_is_as_ever_at_the_default)
 
 	snprintf(want, sizeof(want),
 		 "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-		 "\tfield: local_t commit;\toffset:8;\tsize:%zu;\tsigned:1;\n"
+		 "\tfield: local_t commit;\toffset:8;\tsize:%d;\tsigned:1;\n"
 		 "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-		 "\tfield: char data;\toffset:16;\tsize:%d;\tsigned:%d;\n",
-		 sizeof(long), getpagesize() - 16, (char)-1 < 0);
+		 "\tfield: char data;\toffset:%d;\tsize:%d;\tsigned:%d;\n",
+		 KERNEL_LONG, SUBBUF_HEADER, getpagesize() - SUBBUF_HEADER,
+		 (char)-1 < 0);
 	ASSERT_LT(0, instance_read(&self->ti, "events/header_page", text,
 				   sizeof(text)));
 	EXPECT_STREQ(want, text);
@@ -390,14 +400,14 @@ TEST_F(size, header_page_is_as_ever_at_the_default)
 
 TEST_F(size, buffer_size_counts_as_ever_at_the_default)
 {
+	unsigned int data = getpagesize() - SUBBUF_HEADER;
 	struct mapped_buffer mb;
 
 	/* 100 pages of 4096 - 16 bytes hold 398.4 KiB */
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "398"));
 	EXPECT_EQ(398, instance_number(&self->ti, "buffer_size_kb"));
 	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
-	EXPECT_EQ((398 * 1024 + getpagesize() - 17) / (getpagesize() - 16) + 1,
-		  mb.meta->nr_subbufs);
+	EXPECT_EQ((398 * 1024 + data - 1) / data + 1, mb.meta->nr_subbufs);
 	buffer_unmap(&mb);
 }
 
@@ -437,7 +447,7 @@ FIXTURE_VARIANT_ADD(large, instance_512k) {
 FIXTURE_SETUP(large)
 {
 	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
-	self->subbuf = variant->subbuf_kb * 1024;
+	self->subbuf = self->ti.subbuf_kb * 1024;
 	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
 			    O_RDONLY | O_NONBLOCK);
 	ASSERT_LE(0, self->fd);
@@ -698,6 +708,17 @@ static long count_lines_with(struct trace_instance *ti, const char *file,
 	return count;
 }
 
+/* How a line of the trace shows the event of write_events() with that number. */
+static const char *event_text(uint32_t seq)
+{
+	static char text[32];
+	unsigned char b[4];
+
+	memcpy(b, &seq, sizeof(b));
+	snprintf(text, sizeof(text), "buf: %02x %02x %02x %02x", b[0], b[1], b[2], b[3]);
+	return text;
+}
+
 /* "Text that does not fit a line of output prints `[LINE TOO BIG]`." */
 TEST_F(large, text_that_fits_no_line_prints_LINE_TOO_BIG)
 {
@@ -709,8 +730,8 @@ TEST_F(large, text_that_fits_no_line_prints_LINE_TOO_BIG)
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", "[LINE TOO BIG]"));
 	/* What comes before and after it is there. */
-	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", "buf: 00 00 00 00"));
-	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", "buf: 02 00 00 00"));
+	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", event_text(0)));
+	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", event_text(2)));
 }
 
 TEST_F(large, trace_pipe_prints_LINE_TOO_BIG_and_goes_on)
@@ -728,9 +749,9 @@ TEST_F(large, trace_pipe_prints_LINE_TOO_BIG_and_goes_on)
 	while ((len = read(pipe, text + done, sizeof(text) - 1 - done)) > 0)
 		done += len;
 	close(pipe);
-	EXPECT_NE(NULL, strstr(text, "buf: 00 00 00 00"));
+	EXPECT_NE(NULL, strstr(text, event_text(0)));
 	EXPECT_NE(NULL, strstr(text, "[LINE TOO BIG]"));
-	EXPECT_NE(NULL, strstr(text, "buf: 02 00 00 00"));
+	EXPECT_NE(NULL, strstr(text, event_text(2)));
 }
 
 /* "With one-page sub-buffers `trace_marker` keeps its 1024 bytes" */
@@ -740,7 +761,7 @@ TEST_F(size, trace_marker_keeps_its_1024_bytes_at_the_default)
 	EXPECT_EQ(1024, write_text(&self->ti, 1025));
 	EXPECT_EQ(1024, write_text(&self->ti, 4096));
 	/* and gets them back when the default is restored */
-	ASSERT_EQ(0, set_size(&self->ti, 64));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(4096, write_text(&self->ti, 4096));
 	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
 	EXPECT_EQ(1024, write_text(&self->ti, 4096));
@@ -749,7 +770,9 @@ TEST_F(size, trace_marker_keeps_its_1024_bytes_at_the_default)
 /* "Spare [...] pages keep the order they were allocated with." */
 TEST_F(size, a_reader_that_was_open_reads_on_after_a_change)
 {
-	unsigned int sizes[] = { 64, page_kb(), 8, largest_kb(), page_kb() };
+	unsigned int sizes[] = {
+		LARGE_KB, page_kb(), scaled_kb(8), largest_kb(), page_kb(),
+	};
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
 			  O_RDONLY | O_NONBLOCK);
 	unsigned char *page = malloc(largest_kb() * 1024);
@@ -781,7 +804,9 @@ TEST_F(size, a_reader_that_was_open_reads_on_after_a_change)
 /* "cached [...] pages": those that readers give back, taken at another size */
 TEST_F(size, pages_given_back_are_not_used_for_another_size)
 {
-	unsigned int sizes[] = { page_kb(), 64, page_kb(), largest_kb(), 8 };
+	unsigned int sizes[] = {
+		page_kb(), LARGE_KB, page_kb(), largest_kb(), scaled_kb(8),
+	};
 	size_t i;
 	int fd;
 
@@ -810,21 +835,21 @@ TEST_F(size, piped_sub_buffers_survive_a_change)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
 			  O_RDONLY | O_NONBLOCK);
-	unsigned char *page = malloc(64 * 1024);
+	unsigned char *page = malloc(LARGE);
 	int pipes[2];
 
 	ASSERT_LE(0, fd);
 	ASSERT_NE(NULL, page);
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	ASSERT_EQ(0, use_size(&self->ti, 64));
-	ASSERT_LT(0, write_bytes(&self->ti, 3 * 64 * 1024, EVENT_LARGE));
+	ASSERT_EQ(0, use_size(&self->ti, LARGE_KB));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * LARGE, EVENT_LARGE));
 	ASSERT_EQ(0, pipe(pipes));
-	ASSERT_EQ(64 * 1024, splice(fd, NULL, pipes[1], NULL, 64 * 1024,
-				    SPLICE_F_NONBLOCK));
+	ASSERT_EQ(LARGE, splice(fd, NULL, pipes[1], NULL, LARGE,
+				SPLICE_F_NONBLOCK));
 	ASSERT_EQ(0, use_size(&self->ti, page_kb()));
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	ASSERT_EQ(64 * 1024, read(pipes[0], page, 64 * 1024));
-	tally_page(&self->tally, page, 64 * 1024);
+	ASSERT_EQ(LARGE, read(pipes[0], page, LARGE));
+	tally_page(&self->tally, page, LARGE);
 	EXPECT_TRUE(tally_exact(&self->tally));
 	EXPECT_LT(100, self->tally.seen);
 	close(pipes[0]);
@@ -987,7 +1012,7 @@ static pid_t fork_racer(struct trace_instance *ti, racer race)
 /* Changes the size as often as it can for a while. Returns the changes. */
 static int change_size_for(struct trace_instance *ti, unsigned int ms)
 {
-	unsigned int sizes[] = { 64, page_kb(), 8, 128 };
+	unsigned int sizes[] = { LARGE_KB, page_kb(), scaled_kb(8), scaled_kb(128) };
 	long long end = monotonic_ns() + ms * 1000000LL;
 	int changes = 0, err;
 	size_t i;
@@ -1020,11 +1045,11 @@ static void expect_race_is_safe(struct __test_metadata *_metadata,
 	write_file("/sys/devices/system/cpu/cpu1/online", "1");
 	run_on_cpu(ti->cpu);
 	EXPECT_EQ(0, instance_write(ti, "trace", ""));
-	ASSERT_EQ(0, use_size(ti, 64));
+	ASSERT_EQ(0, use_size(ti, LARGE_KB));
 	ASSERT_EQ(0, write_events(ti, 10, EVENT_LARGE));
 	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
 	ASSERT_LE(0, fd);
-	EXPECT_LT(0, tally_read(&tally, fd, 64 * 1024));
+	EXPECT_LT(0, tally_read(&tally, fd, LARGE));
 	EXPECT_EQ(10, tally.seen);
 	EXPECT_TRUE(tally_exact(&tally));
 	close(fd);

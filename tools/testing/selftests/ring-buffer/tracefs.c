@@ -18,6 +18,7 @@
 #include "tracefs.h"
 
 #define TRACEFS_SUPER_MAGIC	0x74726163
+#define LARGEST_SUBBUF_KB	1024
 
 static int complain(int err, const char *what)
 {
@@ -379,13 +380,19 @@ static void save_buffer_size(struct trace_instance *ti)
 		 strtoll(expanded ? expanded + 10 : text, NULL, 10));
 }
 
+unsigned int scaled_kb(unsigned int kb)
+{
+	kb *= getpagesize() / 4096;
+	return kb < LARGEST_SUBBUF_KB ? kb : LARGEST_SUBBUF_KB;
+}
+
 int instance_open(struct trace_instance *ti, bool top, unsigned int subbuf_kb)
 {
 	int err;
 
 	memset(ti, 0, sizeof(*ti));
 	ti->top = top;
-	ti->subbuf_kb = subbuf_kb;
+	ti->subbuf_kb = scaled_kb(subbuf_kb);
 	if (!subbuf_kb)
 		ti->subbuf_kb = getpagesize() / 1024;
 	ti->marker = -1;

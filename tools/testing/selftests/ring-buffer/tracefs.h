@@ -41,8 +41,14 @@ struct trace_instance {
 };
 
 /*
+ * Sizes of sub-buffers are told as they are where pages are of 4 KiB: this is a
+ * size of as many pages here, or the largest there is, if that is less.
+ */
+unsigned int scaled_kb(unsigned int kb);
+
+/*
  * Makes a fresh instance, or the top level look like one, with sub-buffers of
- * @subbuf_kb (0: one page) and TEST_SUBBUFS of them per CPU. What is missing is
+ * @subbuf_kb, scaled (0: one page), and TEST_SUBBUFS of them per CPU. What is missing is
  * said on stderr.
  */
 int instance_open(struct trace_instance *ti, bool top, unsigned int subbuf_kb);

@@ -14,7 +14,7 @@
  * has more behind: room for a note that its bytes could not be copied.
  */
 #define ENTRY_HEADER	8
-#define ENTRY_TRAILER	4
+#define ENTRY_TRAILER	RECORD_ALIGN
 #define ENTRY_SMALL	28
 
 static int read_format(struct subbuf_format *format)
