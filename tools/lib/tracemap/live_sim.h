@@ -84,6 +84,12 @@ static void put(struct sim *s, uint32_t id, uint32_t offset, uint32_t word)
 	store((__u32 *)(subbuf_of(s, id) + HEADER + offset), word);
 }
 
+/* The first word of a record, its bit fields in the order of the machine. */
+static uint32_t header(uint32_t type, uint32_t delta)
+{
+	return subbuf__host_big ? type << SUBBUF_TIME_SHIFT | delta : type | delta << 5;
+}
+
 static void set_commit(struct sim *s, uint32_t id, uint32_t value)
 {
 	__atomic_store_n((__u64 *)(subbuf_of(s, id) + 8), value, __ATOMIC_RELEASE);
@@ -175,9 +181,9 @@ static void pad(struct sim *s, uint32_t id)
 		return;
 	if (rest >= 8 && at & 4) {
 		put(s, id, at + 4, rest - 4);
-		put(s, id, at, SUBBUF_TYPE_PADDING | 1 << 5);
+		put(s, id, at, header(SUBBUF_TYPE_PADDING, 1));
 	} else {
-		put(s, id, at, SUBBUF_TYPE_PADDING);
+		put(s, id, at, header(SUBBUF_TYPE_PADDING, 0));
 	}
 	s->write[id] = s->data_size;
 }
@@ -226,8 +232,7 @@ static bool reserve(struct sim *s, uint32_t size, uint32_t *id, uint32_t *at)
 
 static void stamp(struct sim *s, uint32_t id)
 {
-	store((__u32 *)subbuf_of(s, id), s->clock);
-	store((__u32 *)subbuf_of(s, id) + 1, 0);
+	store64((__u64 *)subbuf_of(s, id), s->clock);
 }
 
 /* One record; of @words payload, numbered if it is to be kept. */
@@ -253,8 +258,8 @@ static void add(struct sim *s, uint32_t words, bool keep)
 		s->entries[id]++;
 		s->seq++;
 	}
-	put(s, id, at, (keep ? large ? 0 : words : SUBBUF_TYPE_PADDING) |
-	    (delta ? delta : !keep) << 5);
+	put(s, id, at, header(keep ? large ? 0 : words : SUBBUF_TYPE_PADDING,
+			      delta ? delta : !keep));
 	if (!keep && !delta)	/* the padding says 1, and so does its time */
 		s->last_ts = ++s->clock;
 	at += 4;
