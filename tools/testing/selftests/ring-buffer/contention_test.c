@@ -100,6 +100,11 @@ static int plug(struct trace_instance *ti)
 
 	if (!err)
 		err = switch_cpu_online(ti->cpu, true);
+	/*
+	 * The kernel's own work for the CPU that came is to run before it goes
+	 * again: hwlat_hotplug_workfn() takes the CPU it is on for that one.
+	 */
+	write_file("/proc/sys/vm/stat_refresh", "1");
 	sleep_ms(100);
 	return err;
 }
