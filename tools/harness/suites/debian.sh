@@ -75,6 +75,7 @@ grub_settings()
 	cat <<-'EOM'
 		GRUB_TIMEOUT=1
 		GRUB_TERMINAL=serial
+		GRUB_SERIAL_COMMAND=serial
 		GRUB_CMDLINE_LINUX_DEFAULT=""
 		GRUB_CMDLINE_LINUX="console=ttyS0 tsc=reliable watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150"
 	EOM
@@ -152,7 +153,7 @@ configure_cloud()
 
 scratch
 [ -z "${KEEP:-}" ] || mkdir -p "$KEEP"
-echo 1..28
+echo 1..29
 check "Debian's cloud configuration is kept whole" configure_cloud
 check "the packages are made" make_packages
 check "a module is built with the headers package" make_module
