@@ -53,10 +53,17 @@ FIXTURE_TEARDOWN(map)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* A length that no buffer has, and an address space has room for. */
-static inline size_t huge_length(void)
+/* A length that no buffer has: that power of two, if there is room for it. */
+static inline size_t huge_length(unsigned int bits)
 {
-	return sizeof(long) == 8 ? 1ULL << 40 : 1ULL << 30;
+	size_t len = (size_t)1 << (bits < 8 * sizeof(len) ? bits : 30);
+	void *map;
+
+	while ((map = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0)) == MAP_FAILED)
+		len /= 2;
+	munmap(map, len);
+	return len;
 }
 
 #endif /* SELFTEST_RING_BUFFER_MAP_FIXTURE_H */
