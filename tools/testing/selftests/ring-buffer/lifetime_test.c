@@ -4,13 +4,22 @@
  * failed mmap(), leaves behind. And the memory it shows.
  */
 #define _GNU_SOURCE
-#include <link.h>
+#include <linux/elf.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
 #include "map_fixture.h"
+
+/* A core file is of the word size of the program. */
+#if __SIZEOF_LONG__ == 8
+#define core_hdr	elf64_hdr
+#define core_phdr	elf64_phdr
+#else
+#define core_hdr	elf32_hdr
+#define core_phdr	elf32_phdr
+#endif
 
 /* A child that reads every page of its copy, then waits to be killed. */
 static pid_t fork_reader(struct mapped_buffer *mb, int ready)
@@ -216,9 +225,9 @@ TEST_F(map, pages_pinned_by_direct_io_outlive_munmap)
 }
 
 /* The header of the segment that holds @addr in a core file, if any. */
-static bool core_segment(int core, uintptr_t addr, ElfW(Phdr) *segment)
+static bool core_segment(int core, uintptr_t addr, struct core_phdr *segment)
 {
-	ElfW(Ehdr) head;
+	struct core_hdr head;
 	int i;
 
 	if (pread(core, &head, sizeof(head), 0) != sizeof(head))
@@ -255,7 +264,7 @@ static pid_t fork_dumper(struct mapped_buffer *mb)
 TEST_F(map, core_dumps_leave_it_out)
 {
 	char pattern[128], path[64];
-	ElfW(Phdr) segment;
+	struct core_phdr segment;
 	void *shared;
 	int core;
 	pid_t pid;

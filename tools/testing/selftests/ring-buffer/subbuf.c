@@ -32,15 +32,27 @@ static uint32_t word_at(const unsigned char *p)
 }
 
 /* The first bit field of a record's first word, and the other one. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 static uint32_t record_type(uint32_t header)
 {
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? header >> 27 : header & 31;
+	return header >> 27;
 }
 
 static uint32_t record_delta(uint32_t header)
 {
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? header & ~0U >> 5 : header >> 5;
+	return header & ((1u << 27) - 1);
 }
+#else
+static uint32_t record_type(uint32_t header)
+{
+	return header & 31;
+}
+
+static uint32_t record_delta(uint32_t header)
+{
+	return header >> 5;
+}
+#endif
 
 static int field_number(const char *text, const char *field, const char *what)
 {
