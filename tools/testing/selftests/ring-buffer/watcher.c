@@ -199,17 +199,19 @@ int watcher_wait(const struct watcher *w, uint64_t bytes)
 	return ioctl(w->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position) ? -errno : 0;
 }
 
+/* What a consumer took in between was counted twice, or not at all: look again. */
 long long committed_events(const struct trace_instance *ti, int cpu)
 {
-	static const char * const parts[] = { "entries", "overrun", "read events" };
-	long long sum = 0, part;
-	size_t i;
+	long long consumed = cpu_stat(ti, cpu, "read events");
+	long long before, entries, overrun;
 
-	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		part = cpu_stat(ti, cpu, parts[i]);
-		if (part < 0)
-			return part;
-		sum += part;
-	}
-	return sum;
+	do {
+		before = consumed;
+		entries = cpu_stat(ti, cpu, "entries");
+		overrun = cpu_stat(ti, cpu, "overrun");
+		consumed = cpu_stat(ti, cpu, "read events");
+		if (entries < 0 || overrun < 0 || consumed < 0)
+			return -EIO;
+	} while (consumed != before);
+	return entries + overrun + consumed;
 }
