@@ -22,8 +22,6 @@
 /* Emulated, with KASAN, a hundred calls and what is checked after each. */
 #define FAULT_TIMEOUT	900
 
-typedef FIXTURE_DATA(map) fault_data;
-
 /* What @before, @call and @after of an operation hand on. */
 static struct {
 	void		*map;
@@ -48,21 +46,21 @@ static struct {
  */
 struct operation {
 	const char	*name;
-	int		(*before)(fault_data *self);
-	int		(*call)(fault_data *self);
-	int		(*after)(fault_data *self, int err);
+	int		(*before)(FIXTURE_DATA(map) * self);
+	int		(*call)(FIXTURE_DATA(map) * self);
+	int		(*after)(FIXTURE_DATA(map) * self, int err);
 };
 
-static int prepare(fault_data *self)
+static int prepare(FIXTURE_DATA(map) * self)
 {
 	with.size = cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb");
 	return with.size < 0 ? with.size : faults_allow();
 }
 
-typedef void (*fault_check)(struct __test_metadata *_metadata, fault_data *self);
+typedef void (*fault_check)(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self);
 
 /* Nothing of it is mapped: events come through, any size can be had. */
-static void expect_free(struct __test_metadata *_metadata, fault_data *self)
+static void expect_free(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self)
 {
 	struct trace_instance *ti = &self->ti;
 
@@ -78,14 +76,14 @@ static void expect_free(struct __test_metadata *_metadata, fault_data *self)
 }
 
 /* The mapping in self->mb is as good as ever. */
-static void expect_kept(struct __test_metadata *_metadata, fault_data *self)
+static void expect_kept(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self)
 {
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 	expect_mapped(_metadata, &self->ti);
 }
 
 /* Returns whether there was an allocation @nth to fail. */
-static bool fail_one(struct __test_metadata *_metadata, fault_data *self,
+static bool fail_one(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self,
 		     const struct operation *op, unsigned int nth, unsigned int *refused)
 {
 	int err, failed;
@@ -106,7 +104,7 @@ static bool fail_one(struct __test_metadata *_metadata, fault_data *self,
 	return failed;
 }
 
-static void fail_each(struct __test_metadata *_metadata, fault_data *self,
+static void fail_each(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self,
 		      const struct operation *op, fault_check as_before)
 {
 	unsigned int nth = 1, refused = 0;
@@ -122,7 +120,7 @@ static void fail_each(struct __test_metadata *_metadata, fault_data *self,
 }
 
 /* The operation is to do without memory. */
-static void expect_no_allocation(struct __test_metadata *_metadata, fault_data *self,
+static void expect_no_allocation(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self,
 				 const struct operation *op)
 {
 	unsigned int refused = 0;
@@ -133,19 +131,19 @@ static void expect_no_allocation(struct __test_metadata *_metadata, fault_data *
 
 /* Mapping. */
 
-static int call_mmap(fault_data *self)
+static int call_mmap(FIXTURE_DATA(map) * self)
 {
 	with.map = mmap(NULL, with.len, PROT_READ, MAP_SHARED, self->fd, 0);
 	return with.map == MAP_FAILED ? -errno : 0;
 }
 
-static int after_mmap(fault_data *self, int err)
+static int after_mmap(FIXTURE_DATA(map) * self, int err)
 {
 	return !err && munmap(with.map, with.len) ? -errno : 0;
 }
 
 /* The length of the whole mapping. */
-static size_t whole(fault_data *self)
+static size_t whole(FIXTURE_DATA(map) * self)
 {
 	size_t len;
 
@@ -180,7 +178,7 @@ TEST_F_TIMEOUT(map, further_mmap_without_memory_leaves_the_first, FAULT_TIMEOUT)
 	expect_free(_metadata, self);
 }
 
-static int call_mmap_live(fault_data *self)
+static int call_mmap_live(FIXTURE_DATA(map) * self)
 {
 	with.map = mmap(NULL, self->page, PROT_READ, MAP_SHARED, self->fd,
 			TRACE_MMAP_LIVE_OFFSET);
@@ -199,7 +197,7 @@ TEST_F_TIMEOUT(map, mmap_of_the_live_index_without_memory_leaves_nothing, FAULT_
 }
 
 /* Who watches already goes on, and waits for events as before. */
-static void expect_watching(struct __test_metadata *_metadata, fault_data *self)
+static void expect_watching(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self)
 {
 	struct watcher w;
 
@@ -229,17 +227,17 @@ TEST_F_TIMEOUT(map, mmap_of_the_live_index_without_memory_leaves_the_mapping, FA
 	expect_free(_metadata, self);
 }
 
-static int before_munmap(fault_data *self)
+static int before_munmap(FIXTURE_DATA(map) * self)
 {
 	return call_mmap(self);
 }
 
-static int call_munmap(fault_data *self)
+static int call_munmap(FIXTURE_DATA(map) * self)
 {
 	return munmap(with.map, with.len) ? -errno : 0;
 }
 
-static int after_munmap(fault_data *self, int err)
+static int after_munmap(FIXTURE_DATA(map) * self, int err)
 {
 	return err ? call_munmap(self) : 0;
 }
@@ -256,7 +254,7 @@ TEST_F_TIMEOUT(map, munmap_without_memory_can_be_tried_again, FAULT_TIMEOUT)
 	fail_each(_metadata, self, &op, expect_free);
 }
 
-static int call_mremap(fault_data *self)
+static int call_mremap(FIXTURE_DATA(map) * self)
 {
 	void *to = (char *)with.map + (1UL << 32);
 
@@ -269,7 +267,7 @@ static int call_mremap(fault_data *self)
 }
 
 /* If there is no memory to unmap the old place, it stays, and mremap() succeeds. */
-static int after_mremap(fault_data *self, int err)
+static int after_mremap(FIXTURE_DATA(map) * self, int err)
 {
 	if (munmap(with.old_map, with.len))
 		return -errno;
@@ -305,7 +303,7 @@ static void run_without_rseq(int argc, char **argv)
 	_exit(1);
 }
 
-static int call_fork(fault_data *self)
+static int call_fork(FIXTURE_DATA(map) * self)
 {
 	with.child = fork();
 	if (!with.child)
@@ -313,7 +311,7 @@ static int call_fork(fault_data *self)
 	return with.child < 0 ? -errno : 0;
 }
 
-static int after_fork(fault_data *self, int err)
+static int after_fork(FIXTURE_DATA(map) * self, int err)
 {
 	return err ? 0 : child_status(with.child, WOKEN_MS);
 }
@@ -340,12 +338,12 @@ TEST_F_TIMEOUT(map, fork_without_memory_leaves_no_copy, FAULT_TIMEOUT)
 
 /* What is done with a mapping. */
 
-static int call_get_reader(fault_data *self)
+static int call_get_reader(FIXTURE_DATA(map) * self)
 {
 	return ioctl(self->fd, TRACE_MMAP_IOCTL_GET_READER) ? -errno : 0;
 }
 
-static int call_live_wait(fault_data *self)
+static int call_live_wait(FIXTURE_DATA(map) * self)
 {
 	const struct trace_live_index *index = with.map;
 	struct trace_live_position pos = {
@@ -355,14 +353,14 @@ static int call_live_wait(fault_data *self)
 	return ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &pos) ? -errno : 0;
 }
 
-static int call_poll(fault_data *self)
+static int call_poll(FIXTURE_DATA(map) * self)
 {
 	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
 
 	return poll(&pfd, 1, 0) < 0 ? -errno : 0;
 }
 
-static int call_write(fault_data *self)
+static int call_write(FIXTURE_DATA(map) * self)
 {
 	return write_events(&self->ti, 100, EVENT_LARGE);
 }
@@ -386,20 +384,20 @@ TEST_F(map, what_is_done_with_a_mapping_allocates_nothing)
 	munmap(with.map, self->page);
 }
 
-static int before_epoll(fault_data *self)
+static int before_epoll(FIXTURE_DATA(map) * self)
 {
 	with.fd = epoll_create1(0);
 	return with.fd < 0 ? -errno : 0;
 }
 
-static int call_epoll(fault_data *self)
+static int call_epoll(FIXTURE_DATA(map) * self)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
 	return epoll_ctl(with.fd, EPOLL_CTL_ADD, self->fd, &event) ? -errno : 0;
 }
 
-static int after_close(fault_data *self, int err)
+static int after_close(FIXTURE_DATA(map) * self, int err)
 {
 	return with.fd >= 0 && close(with.fd) ? -errno : 0;
 }
@@ -419,13 +417,13 @@ TEST_F_TIMEOUT(map, epoll_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
 
 /* Reading. */
 
-static int call_open_raw(fault_data *self)
+static int call_open_raw(FIXTURE_DATA(map) * self)
 {
 	with.fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
 	return with.fd < 0 ? with.fd : 0;
 }
 
-static int call_open_pipe(fault_data *self)
+static int call_open_pipe(FIXTURE_DATA(map) * self)
 {
 	with.fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe", O_RDONLY | O_NONBLOCK);
 	return with.fd < 0 ? with.fd : 0;
@@ -445,7 +443,7 @@ TEST_F_TIMEOUT(map, open_without_memory_leaves_nothing, FAULT_TIMEOUT)
 }
 
 /* More than a sub-buffer: some of it is final. */
-static int write_some(fault_data *self)
+static int write_some(FIXTURE_DATA(map) * self)
 {
 	int err = call_open_raw(self);
 
@@ -461,39 +459,39 @@ static int write_some(fault_data *self)
 	return err < 0 ? err : call_open_raw(self);
 }
 
-static int after_reading(fault_data *self, int err)
+static int after_reading(FIXTURE_DATA(map) * self, int err)
 {
 	close(with.other_fd);
 	return after_close(self, err);
 }
 
-static int call_read(fault_data *self)
+static int call_read(FIXTURE_DATA(map) * self)
 {
 	with.got = read(with.fd, with.page, self->subbuf);
 	return with.got < 0 ? -errno : 0;
 }
 
-static int after_read(fault_data *self, int err)
+static int after_read(FIXTURE_DATA(map) * self, int err)
 {
 	if (!err)
 		tally_page(&self->tally, with.page, with.got);
 	return after_reading(self, err);
 }
 
-static int before_splice(fault_data *self)
+static int before_splice(FIXTURE_DATA(map) * self)
 {
 	if (pipe(with.pipe))
 		return -errno;
 	return write_some(self);
 }
 
-static int call_splice(fault_data *self)
+static int call_splice(FIXTURE_DATA(map) * self)
 {
 	with.got = splice(with.fd, NULL, with.pipe[1], NULL, self->subbuf, SPLICE_F_NONBLOCK);
 	return with.got < 0 ? -errno : 0;
 }
 
-static int after_splice(fault_data *self, int err)
+static int after_splice(FIXTURE_DATA(map) * self, int err)
 {
 	close(with.pipe[1]);
 	if (!err && read(with.pipe[0], with.page, self->subbuf) != with.got)
@@ -505,7 +503,7 @@ static int after_splice(fault_data *self, int err)
 }
 
 /* The copy of an event that an iterator shows, and the line made of it. */
-static int call_read_trace(fault_data *self)
+static int call_read_trace(FIXTURE_DATA(map) * self)
 {
 	ssize_t len;
 
@@ -518,7 +516,7 @@ static int call_read_trace(fault_data *self)
 	return len < 0 ? -errno : 0;
 }
 
-static int before_read_trace(fault_data *self)
+static int before_read_trace(FIXTURE_DATA(map) * self)
 {
 	int err = write_some(self);
 
@@ -554,40 +552,40 @@ TEST_F_TIMEOUT(map, reading_what_is_mapped_without_memory_loses_nothing, FAULT_T
 
 /* Sizes. */
 
-static int take_snapshot(fault_data *self)
+static int take_snapshot(FIXTURE_DATA(map) * self)
 {
 	return instance_write(&self->ti, "snapshot", "1");
 }
 
-static int resize(fault_data *self, unsigned int subbufs)
+static int resize(FIXTURE_DATA(map) * self, unsigned int subbufs)
 {
 	return instance_write_number(&self->ti, "buffer_size_kb", subbufs * self->ti.subbuf_kb);
 }
 
-static int call_resize(fault_data *self)
+static int call_resize(FIXTURE_DATA(map) * self)
 {
 	return resize(self, TEST_SUBBUFS + 2);
 }
 
-static int call_resize_cpu(fault_data *self)
+static int call_resize_cpu(FIXTURE_DATA(map) * self)
 {
 	return cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
 				(TEST_SUBBUFS + 2) * self->ti.subbuf_kb);
 }
 
 /* Refused, it has changed nothing: there is nothing to take back. */
-static int after_resize(fault_data *self, int err)
+static int after_resize(FIXTURE_DATA(map) * self, int err)
 {
 	return err ? 0 : resize(self, TEST_SUBBUFS);
 }
 
-static int call_subbuf_size(fault_data *self)
+static int call_subbuf_size(FIXTURE_DATA(map) * self)
 {
 	return instance_write_number(&self->ti, "buffer_subbuf_size_kb", 2 * self->ti.subbuf_kb);
 }
 
 /* It rounds up, to and fro: there is one more sub-buffer than before. */
-static int after_subbuf_size(fault_data *self, int err)
+static int after_subbuf_size(FIXTURE_DATA(map) * self, int err)
 {
 	int ret = err ? 0 : instance_write_number(&self->ti, "buffer_subbuf_size_kb",
 						  self->ti.subbuf_kb);
@@ -620,7 +618,7 @@ TEST_F_TIMEOUT(map, buffer_size_without_memory_stays, FAULT_TIMEOUT)
 		fail_each(_metadata, self, &ops[i], expect_free);
 }
 
-static int call_reset(fault_data *self)
+static int call_reset(FIXTURE_DATA(map) * self)
 {
 	return instance_write(&self->ti, "trace", "");
 }
@@ -636,12 +634,12 @@ TEST_F_TIMEOUT(map, reset_without_memory_is_done_or_not, FAULT_TIMEOUT)
 
 /* Snapshots. */
 
-static int call_trigger(fault_data *self)
+static int call_trigger(FIXTURE_DATA(map) * self)
 {
 	return instance_write(&self->ti, TRIGGER, "snapshot");
 }
 
-static int after_trigger(fault_data *self, int err)
+static int after_trigger(FIXTURE_DATA(map) * self, int err)
 {
 	return err ? 0 : instance_write(&self->ti, TRIGGER, "!snapshot");
 }
