@@ -17,8 +17,8 @@ help:		## what can be done (this)
 demo: packages	## boot the kernel and stream its events with the tracemap command
 	@$(harness)/demo.sh
 
-test: packages-test	## everything that is tested, with a summary
-	@$(harness)/test.sh
+test: packages-test	## everything that is tested, with a summary; ARCH=arm64: on that machine
+	@$(harness)/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check
@@ -26,7 +26,8 @@ check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 kunit: packages-test	## the KUnit tests of the ring buffer, at native speed (builds a UML kernel)
 	@$(harness)/test.sh kunit
 
-test-all: packages-test	## make test, and every patch and flavour built and booted
+test-all:	## make test, and every patch and every architecture, with a table of these
+	@$(harness)/packages.sh test arch
 	@$(harness)/test.sh all
 
 random: packages-test	## random operations on the mapping, SECONDS=60 [SEED=n], on the debug flavour
@@ -75,7 +76,7 @@ packages:	## install what is missing of the Debian packages needed
 	@$(harness)/packages.sh
 
 packages-test:
-	@$(harness)/packages.sh test
+	@$(harness)/packages.sh test $(ARCH)
 
 packages-bench:
 	@$(harness)/packages.sh bench

@@ -4,6 +4,9 @@
 # guest.sh COMMAND: boot the kernel of FLAVOUR= and run a shell command in it.
 # guest.sh: a shell instead.
 #
+# On another architecture than this machine's there is no shell: COMMAND is then
+# a program in /host with its arguments, or several, one a line; see init.c.
+#
 # The command's output comes to standard output and its exit status is
 # returned. What befalls the guest itself has a status of its own:
 #
@@ -27,10 +30,21 @@
 # initrd.img of this folder instead of by its own boot loader).
 
 . "$(dirname "$0")/lib.sh"
+. "$harness/arch.sh"
 
 flavour=${FLAVOUR:-default}
 mem_default=1G
 [ "$flavour" = default ] || mem_default=2G
+
+install_init()
+{
+	if [ "$shell" = yes ]; then
+		cp "$(command -v busybox)" "$1/bin/busybox"
+		cp "$harness/init" "$1/init"
+	else
+		"${cross}gcc" -O2 -Wall -Wextra -Werror -static -o "$1/init" "$harness/init.c"
+	fi
+}
 
 # The initial file system: busybox, /init, the kernel's modules, /host, /cmd.
 make_initrd()
@@ -38,8 +52,7 @@ make_initrd()
 	local root=$work/root bin
 
 	mkdir -p "$root/bin" "$root/host"
-	cp "$(command -v busybox)" "$root/bin/busybox"
-	cp "$harness/init" "$root/init"
+	install_init "$root"
 	printf '%s\n' "$1" >"$root/cmd"
 	[ ! -d "$image/lib" ] || cp -a "$image/lib" "$root/"
 	[ -z "${WITH:-}" ] || cp -a "$WITH/." "$root/host/"
@@ -55,7 +68,7 @@ boot_from()
 {
 	local kernel=$work/kernel initrd=$work/initrd
 	if [ -z "${DISK:-}" ]; then
-		kernel=$image/bzImage
+		kernel=$image/${boots##*/}
 	elif [ -n "${BOOT:-}" ]; then
 		kernel=$BOOT/vmlinuz initrd=$BOOT/initrd.img
 	fi
@@ -66,30 +79,30 @@ boot_from()
 # boot ACCEL LIMIT: run qemu; standard output is the command's.
 boot()
 {
-	local cpu=max,la57=off accel=$1 append="console=ttyS0 panic=-1 ${APPEND:-}"
+	local accel=$1 append="console=$console_tty panic=-1 ${APPEND:-}" machine=("${qemu[@]}")
 	local port='virtserialport,chardev=out,name=out' icount=() loaded=()
 
 	case $accel in
-	kvm)	cpu=host ;;
-	tcg)	accel=tcg,thread=${THREAD:-multi} cpu+=${CPU:+,$CPU}
-		append+=" tsc=reliable no_timer_check watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
+	kvm)	machine+=(-cpu host) ;;
+	tcg)	accel=tcg,thread=${THREAD:-multi} machine+=(-cpu "$cpu${CPU:+,$CPU}")
+		append+="${tcg_append:+ $tcg_append} watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
 	esac
 	if [ -n "${ICOUNT:-}" ]; then
 		icount=(-icount "shift=0,sleep=off" -rtc "base=2024-01-01,clock=vm")
 		append+=" norandmaps"
 	fi
-	if [ -n "${shell:-}" ]; then
+	if [ -n "${interactive:-}" ]; then
 		port='virtconsole,chardev=out'
 		append+=" harness.shell"
 	fi
 	boot_from "$append"
 	: >"$console"
 	rm -f "$work/verdict"
-	timeout --foreground -k 5 "$2" qemu-system-x86_64 \
+	timeout --foreground -k 5 "$2" "${machine[@]}" \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-machine pc -accel "$accel" "${icount[@]}" -cpu "$cpu" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
+		-accel "$accel" "${icount[@]}" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
 		"${loaded[@]}" \
-		-serial "file:$console" -device virtio-serial-pci \
+		-serial "file:$console" -device "$ports" \
 		-chardev stdio,id=out,signal=off -device "$port" \
 		-chardev "file,id=files,path=$work/files" \
 		-device virtserialport,chardev=files,name=files \
@@ -159,6 +172,7 @@ judge()
 }
 
 scratch
+load_arch "$flavour"
 [ -n "${DISK:-}" ] || image=${IMAGE:-$("$harness/kernel.sh")}
 # shellcheck disable=SC2012 # the names are ours
 ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
@@ -168,7 +182,8 @@ accel=${ACCEL:-auto}
 [ -z "${ICOUNT:-}" ] || accel=tcg SMP=1 THREAD=single
 case $accel in
 kvm|tcg) ;;
-auto)	accel=$(probe_kvm) ;;
+auto)	accel=tcg
+	[ "$karch" != x86_64 ] || accel=$(probe_kvm) ;;
 *)	die "ACCEL=$accel: not one of auto, kvm, tcg" ;;
 esac
 for dir in WITH OUT; do
@@ -179,7 +194,8 @@ done
 say "-- guest: ${DISK:-$flavour kernel}, ${SMP:-2} CPUs, ${MEM:-$mem_default}, $accel (console: $console)"
 status=0
 if [ $# -eq 0 ] && [ -z "${DISK:-}" ]; then
-	shell=yes limit=0
+	[ "$shell" = yes ] || die "there is no shell for $flavour" "Name programs in the folder WITH=."
+	interactive=yes limit=0
 	boot "$accel" 0 || status=$?
 else
 	# An input that never ends: at its end qemu would close the output too.

@@ -3,6 +3,8 @@
 #
 # kernel.sh: build the kernel that FLAVOUR=, SERIES= and LINUX= name, print the
 # folder that holds it: bzImage, config, lib/modules/, or linux, config for uml.
+# FLAVOUR= is a file of config/, or a machine of arch/, whose image may have
+# another name than bzImage; in the file "warnings" is what its compiler said.
 #
 # A finished kernel is kept under a hash of everything that went into it, so
 # an old one never answers for a new source, and a known one costs nothing.
@@ -10,6 +12,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
+. "$harness/arch.sh"
 
 flavour=${FLAVOUR:-default}
 label=$flavour
@@ -17,12 +20,12 @@ tree=${flavour#default}
 [ "${SERIES:-all}" != none ] || tree=${tree:+$tree-}stock
 [ "${SERIES:-all}" != none ] || label+=-stock
 [ "$linux" = 6.1 ] || label=$flavour-$linux
-arch=x86_64
-[ "$flavour" != uml ] || arch=um
-! grep -qx CONFIG_64BIT=n "$harness/config/$flavour.config" 2>/dev/null || arch=i386
+load_arch "$flavour"
+[ "$flavour" != uml ] || karch=um
 
 flavour_fragments()
 {
+	[ ${#fragments[@]} -eq 0 ] || { printf "$harness/config/%s.config\n" "${fragments[@]}"; return; }
 	case $flavour in
 	default|bench|uml)	;;
 	bench-*)	printf '%s\n' "$harness/config/bench.config" ;;
@@ -53,7 +56,8 @@ export KBUILD_BUILD_TIMESTAMP='' KBUILD_BUILD_USER=harness KBUILD_BUILD_HOST=har
 
 kmake()
 {
-	make -C "$src" O="$build" ARCH="$arch" CC="ccache gcc" HOSTCC="ccache gcc" \
+	make -C "$src" O="$build" ARCH="$karch" CROSS_COMPILE="$cross" \
+	     CC="ccache $compiler" HOSTCC="ccache gcc" \
 	     -j"$(nproc)" "${flavour_make[@]}" "$@"
 }
 
@@ -91,8 +95,10 @@ compile()
 	# Left behind only by a run that was killed: an object may be half
 	# written then, and ccache brings the whole ones back quickly.
 	: >"$build/.unfinished"
-	local targets=(bzImage modules)
-	[ "$arch" != um ] || targets=(linux)
+	local targets=("${boots##*/}" modules)
+	[ "$karch" != um ] || targets=(linux)
+	# Whatever the compiler has to say about the series is said each time.
+	[ ${#fragments[@]} -eq 0 ] || rm -rf "$build/kernel/trace" "$build/fs/tracefs"
 	kmake "${targets[@]}" || { rm "$build/.unfinished"; return 1; }
 	rm "$build/.unfinished"
 }
@@ -123,10 +129,11 @@ install_image()
 	rm -rf "$image.new"
 	mkdir "$image.new"
 	cp "$build/.config" "$image.new/config"
-	if [ "$arch" = um ]; then
+	if [ "$karch" = um ]; then
 		cp "$build/linux" "$image.new/"
 	else
-		cp "$build/arch/x86/boot/bzImage" "$image.new/"
+		cp "$build/$boots" "$image.new/"
+		grep 'warning:' "$logs/build-$label.log" >"$image.new/warnings" || :
 		kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
 		install_flavour_modules
 		install_symbols
@@ -155,12 +162,12 @@ prepare_build()
 # Sets image: the folder of the kernel wanted, whether it exists or not.
 find_image()
 {
-	[ -f "$harness/config/$flavour.config" ] ||
-		die "FLAVOUR=$flavour: not one of $(cd "$harness/config" && echo *.config | sed 's/\.config//g')"
+	[ ${#fragments[@]} -gt 0 ] || [ -f "$harness/config/$flavour.config" ] ||
+		die "FLAVOUR=$flavour: not one of $(cd "$harness/config" && echo *.config | sed 's/\.config//g'), $(arch_names | xargs)"
 	scratch
 	find_base
 	stage_onto_base "$work/stage"
-	image=$cache/image-$( (echo "$kernel_key $flavour $arch${flavour_make[*]:+ ${flavour_make[*]}}"; gcc --version
+	image=$cache/image-$( (echo "$kernel_key $flavour $karch${flavour_make[*]:+ ${flavour_make[*]}}"; "$compiler" --version
 		flavour_fragments | xargs cat
 		flavour_modules | while read -r dir; do
 			(cd "$dir" && find . -type f | sort | xargs sha256sum)

@@ -16,7 +16,8 @@ cache=$(cd "$cache" && pwd)
 
 # Whoever runs this may have settings of their own for grep, sort and git.
 export LC_ALL=C
-unset GREP_OPTIONS KBUILD_OUTPUT MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
+# What make test ARCH= names is no business of the kernel's Makefile.
+unset GREP_OPTIONS KBUILD_OUTPUT ARCH CROSS_COMPILE MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
 
 # Standard output belongs to results (a path, TAP lines, a guest's output);
 # everything said to the person at the keyboard goes to standard error.

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages.sh [test|bench|deb|deb-kernel]...: install what is missing of packages.txt. Root is
-# needed only if something is.
+# packages.sh [MARK...]: install what is missing of packages.txt: what has no mark
+# there, and what has one of these. Root is needed only if something is.
 
 . "$(dirname "$0")/lib.sh"
 
 wanted()
 {
 	sed 's/#.*//' "$harness/packages.txt" |
-		awk -v marks="$*" 'BEGIN { split(marks, list); for (i in list) asked[list[i]] }
+		awk -v marks="$*" 'BEGIN { n = split(marks, list); for (i = 1; i <= n; i++) on[list[i]] }
 			NF == 1 { print $1 }
-			{ for (i = 2; i <= NF; i++) if ($i in asked) { print $1; next } }'
+			{ for (i = 2; i <= NF; i++) if ($i in on) { print $1; break } }'
 }
 
 missing()

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test.sh [test|check|kunit|all]: run suites, print their results in TAP as they
-# come, then a summary and "N passed, N failed". A skipped test has failed, and
-# so has one that was planned and never reported.
+# test.sh [test|check|kunit|all|arch NAME...]: run suites, print their results in
+# TAP as they come, then a summary and "N passed, N failed". A skipped test has
+# failed, and so has one that was planned and never reported.
 
 . "$(dirname "$0")/lib.sh"
+. "$harness/arch.sh"
 
 # run_suite NAME COMMAND...: results on standard output with the suite's name
 # before each; one line "NAME PASSED FAILED SECONDS" to the tally.
@@ -39,6 +40,41 @@ run_suite()
 	fi
 	rm "$work/$name.tally"
 	echo "$name $passed $failed $((SECONDS - start))" >>"$work/tally"
+}
+
+# arch_tests NAME: what make test ARCH= runs; a line of the table for it.
+arch_tests()
+{
+	arch_file "$1" >/dev/null || die "ARCH=$1: not one of $(arch_names | xargs)"
+	suite "build-$1" arch "$1" | tee "$work/said"
+	load_arch "$1"
+	if ((!only_built)); then
+		suite "selftests-$1" selftests "$1" two
+		suite "mainline-$1" mainline "$1"
+		suite "library-$1" library "$1"
+	fi
+	arch_row "$1" >>"$work/table"
+}
+
+# What a part of the suites of NAME has come to: "N of M", or that it did not run.
+figure_of() { awk -v suite="$1" '$1 == suite { print $2 " of " $2 + $3 }' "$work/tally" | grep . || echo -; }
+passed_in() { grep -q "^ok - build-$1: .* $2" "$work/said" && echo yes || echo NO; }
+
+arch_row()
+{
+	local machine boots=-
+
+	machine=$(sed -n 's/^# machine: //p' "$work/said")
+	((only_built)) || boots=$(passed_in "$1" boots)
+	printf '%s|%s|%s|%s|%s|%s|%s\n' "$1" "${machine:--}" "$(passed_in "$1" builds)" "$boots" \
+		"$(figure_of "selftests-$1")" "$(figure_of "mainline-$1")" "$(figure_of "library-$1")"
+}
+
+table()
+{
+	[ -s "$work/table" ] || return 0
+	(echo 'architecture|machine|builds|boots|selftests passed|mainline|library'; cat "$work/table") |
+		column -t -s '|' | sed 's/^/# /'
 }
 
 suite() { run_suite "$1" "$harness/suites/${2:-$1}.sh" "${@:3}"; }
@@ -81,6 +117,8 @@ all_tests()
 # What takes hours, or is about other kernels than ours as it is.
 rest_of_all()
 {
+	local name
+
 	suite random random debug
 	suite command-kernels command
 	suite flavours
@@ -89,6 +127,7 @@ rest_of_all()
 	suite patches-boot patches boot
 	suite patches-coccinelle patches coccinelle
 	suite debian
+	for name in $(arch_names); do arch_tests "$name"; done
 }
 
 summary()
@@ -99,15 +138,19 @@ summary()
 }
 
 what=${1:-test}
+shift || :
 scratch
 # A debug kernel, emulated, takes an hour for all of it.
 halved=(two)
 [ "$what" != all ] || halved=()
 : >"$work/tally"
+: >"$work/table"
 case $what in
 check)		suite check ;;
 kunit)		suite kunit ;;
 test|all)	all_tests ;;
-*)		die "test.sh $what: not one of test, check, kunit, all" ;;
+arch)		for name; do arch_tests "$name"; done ;;
+*)		die "test.sh $what: not one of test, check, kunit, all, arch" ;;
 esac
+table
 summary

@@ -72,5 +72,5 @@ check "uapi: compiles as C90"			alone gcc -std=c90 -x c
 check "uapi: compiles as C++"			alone g++ -x c++
 check "uapi: names clash with nothing of POSIX"	alone gcc -std=c11 -D_GNU_SOURCE -include sys/ioctl.h -x c
 check "uapi: the layout, 64 bit"		laid_out gcc -std=gnu11 -x c
-check "uapi: the layout, 32 bit"		laid_out gcc -m32 -std=gnu11 -x c
+check "uapi: the layout, 32 bit"		laid_out i686-linux-gnu-gcc -std=gnu11 -x c
 check "uapi: exported by headers_install"	exported

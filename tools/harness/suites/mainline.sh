@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/mainline.sh: mainline's own selftest of the mapping, unmodified, out
+# suites/mainline.sh [ARCH]: mainline's own selftest of the mapping, unmodified, out
 # of Debian's linux-source-6.12, built against our header. Of that tarball
 # this file and the kselftest headers it includes are read, and nothing else.
-# It runs twice, the second time while another instance is observed live.
+# It runs twice, the second time while another instance is observed live; once,
+# on a machine that is named.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
 . "$harness/userland.sh"
 . "$harness/sample.sh"
+. "$harness/arch.sh"
 
 peer=/usr/src/linux-source-6.12.tar.xz
 selftests=linux-source-6.12/tools/testing/selftests
@@ -31,10 +33,11 @@ build()
 {
 	mkdir -p "$work/include/linux" "$work/with"
 	cp "$top/include/uapi/linux/trace_mmap.h" "$work/include/linux/"
-	gcc -O2 -Wall -static -D_GNU_SOURCE -isystem "$work/include" \
+	"${user_cross}gcc" -O2 -Wall -static -D_GNU_SOURCE -isystem "$work/include" \
 		-o "$work/with/map_test" "$tree/ring-buffer/map_test.c"
 }
 
+load_arch "${1:-default}"
 scratch
 [ -r "$peer" ] || die "$peer is not there: apt-get install linux-source-6.12"
 (
@@ -42,6 +45,10 @@ scratch
 	[ "$tree" -nt "$peer" ] || step "unpacking mainline's map_test.c" mainline-unpack unpack
 )
 step "building mainline's map_test.c" mainline-build build
+if [ $# -gt 0 ]; then
+	FLAVOUR=${kernel:-$1} WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" ./map_test
+	exit
+fi
 find_base
 build_samples
 cp "$harness/suites/mainline.guest" "$work/with/mainline"

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/selftests.sh FLAVOUR [two]: our kselftests, in a guest of that flavour;
-# with two of the four buffers each test is for, where that has to do. TESTS='...'
-# names the programs, if not all are wanted.
+# suites/selftests.sh FLAVOUR|ARCH [two]: our kselftests, in a guest of that
+# flavour or machine; with two of the four buffers each test is for, where that
+# has to do. TESTS='...' names the programs, if not all are wanted.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
 . "$harness/userland.sh"
+. "$harness/arch.sh"
 
-export FLAVOUR=${1:-default}
-buffers=${2:+-DTWO_BUFFERS}
+name=${1:-default}
+load_arch "$name"
+export FLAVOUR=${kernel:-$name}
+options="$lacks${2:+ -DTWO_BUFFERS}"
 scratch
 find_base
 user_tree "$work/tree"
@@ -22,18 +25,20 @@ selftests=$work/tree/tools/testing/selftests
 make_tests()
 {
 	make -C "$selftests/ring-buffer" OUTPUT="$work/with" \
-	     KHDR_INCLUDES="-isystem $work/tree/usr/include $buffers" "$@"
+	     CROSS_COMPILE="$user_cross" ${compat_cross:+CC32="${compat_cross}gcc"} \
+	     KHDR_INCLUDES="-isystem $work/tree/usr/include $options" "$@"
 }
-step "building the selftests" "selftests-$FLAVOUR" make_tests
+step "building the selftests" "selftests-$name" make_tests
 make_tests -s --no-print-directory COLLECTION=ring-buffer emit_tests | sed 's/.*://' >"$work/with/list"
 
 # wanted: of the programs that come in, those that TESTS= names
 wanted() { if [ -n "${TESTS:-}" ]; then grep -xF -- "${TESTS// /$'\n'}"; else cat; fi; }
 
-grep -qx compat_test "$work/with/list" || die "there is no compiler for 32-bit programs: see $logs/selftests-$FLAVOUR.log"
+[ -z "$compat_cross" ] || grep -qx compat_test "$work/with/list" ||
+	die "there is no compiler for 32-bit programs: see $logs/selftests-$name.log"
 
 # Allocations fail in that kernel only; all of them, one by one, take it long.
-[ "$FLAVOUR$buffers" = debug ] || sed -i '/fault_test$/d' "$work/with/list"
+[ "$name${2:-}" = debug ] || sed -i '/fault_test$/d' "$work/with/list"
 
 # Nothing undoes a lockdown, and no leaks are reported then: a guest of its own.
 : >"$work/with/last"
@@ -46,14 +51,8 @@ fi
 run_list()
 {
 	[ -s "$work/with/$1" ] || return 0
-	# shellcheck disable=SC2016 # the guest's shell expands it
-	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/guest.sh" '
-		status=0
-		for t in $(cat '"$1"'); do
-			echo "# $t"
-			./$t || status=1
-		done
-		exit $status'
+	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/guest.sh" \
+		"$(xargs -I{} echo ./{} <"$work/with/$1" | in_turn)"
 }
 
 # Those that make the kernel patch its code want one emulation thread, the

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# suites/arch.sh NAME: the kernel of a machine of arch/ is built, without a
+# warning, and booted, if that is not one that is only built.
+
+. "$(dirname "$0")/../lib.sh"
+. "$harness/arch.sh"
+. "$harness/tap.sh"
+
+name=$1
+load_arch "$name"
+export FLAVOUR=${kernel:-$name}
+
+builds()
+{
+	"$harness/kernel.sh" >"$work/image"
+	cat "$(cat "$work/image")/warnings"
+	[ ! -s "$(cat "$work/image")/warnings" ]
+}
+
+boots()
+{
+	"${user_cross}gcc" -O2 -Wall -Wextra -Werror -static -o "$work/with/machine" "$harness/machine.c"
+	WITH=$work/with "$harness/guest.sh" ./machine >"$work/machine"
+}
+
+scratch
+mkdir "$work/with"
+echo "1..$((only_built ? 1 : 2))"
+check "the $name kernel builds without a warning" builds
+((only_built)) || check "the $name kernel boots" boots
+cat "$work/machine" 2>/dev/null || :
