@@ -33,8 +33,9 @@
 . "$harness/arch.sh"
 
 flavour=${FLAVOUR:-default}
+load_arch "$flavour"
 mem_default=1G
-[ "$flavour" = default ] || mem_default=2G
+[ "$flavour" = default ] || arch_file "$flavour" >/dev/null || mem_default=2G
 
 install_init()
 {
@@ -172,7 +173,6 @@ judge()
 }
 
 scratch
-load_arch "$flavour"
 [ -n "${DISK:-}" ] || image=${IMAGE:-$("$harness/kernel.sh")}
 # shellcheck disable=SC2012 # the names are ours
 ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
