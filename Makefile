@@ -10,7 +10,8 @@ export CMD_AS_TYPED := $(value CMD)
 help:		## what can be done (this)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 20
 	@echo
-	@echo 'Variables: FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
+	@echo 'Variables: ARCH=arm64 (for make test: a file of $(harness)/arch)'
+	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
 	@echo '           KERNEL_SRC=dir (your own 6.1.y tree)  CACHE=dir (default ~/.cache/trace-ring-map)'
 

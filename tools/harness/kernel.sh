@@ -146,7 +146,7 @@ install_image()
 prune_images()
 {
 	# shellcheck disable=SC2012 # the names are ours, and the time is wanted
-	ls -dt "$cache"/image-* 2>/dev/null | tail -n +17 | xargs -r rm -rf || :
+	ls -dt "$cache"/image-* 2>/dev/null | tail -n +33 | xargs -r rm -rf || :
 }
 
 # Sets up $src and $build for the flavour, under lock_source.
