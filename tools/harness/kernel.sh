@@ -163,11 +163,13 @@ prepare_build()
 find_image()
 {
 	[ ${#fragments[@]} -gt 0 ] || [ -f "$harness/config/$flavour.config" ] ||
-		die "FLAVOUR=$flavour: not one of $(cd "$harness/config" && echo *.config | sed 's/\.config//g'), $(arch_names | xargs)"
+		die "FLAVOUR=$flavour: not one of $(cd "$harness/config" && echo *.config | sed 's/\.config//g')" \
+		    "nor of $(arch_names | xargs)"
 	scratch
 	find_base
 	stage_onto_base "$work/stage"
-	image=$cache/image-$( (echo "$kernel_key $flavour $karch${flavour_make[*]:+ ${flavour_make[*]}}"; "$compiler" --version
+	image=$cache/image-$( (echo "$kernel_key $flavour $karch${flavour_make[*]:+ ${flavour_make[*]}}"
+		"$compiler" --version
 		flavour_fragments | xargs cat
 		flavour_modules | while read -r dir; do
 			(cd "$dir" && find . -type f | sort | xargs sha256sum)

@@ -57,7 +57,11 @@ arch_tests()
 }
 
 # What a part of the suites of NAME has come to: "N of M", or that it did not run.
-figure_of() { awk -v suite="$1" '$1 == suite { print $2 " of " $2 + $3 }' "$work/tally" | grep . || echo -; }
+figure_of()
+{
+	awk -v suite="$1" '$1 == suite { print $2 " of " $2 + $3 }' "$work/tally" | grep . || echo -
+}
+
 passed_in() { grep -q "^ok - build-$1: .* $2" "$work/said" && echo yes || echo NO; }
 
 arch_row()
