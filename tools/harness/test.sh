@@ -125,7 +125,6 @@ rest_of_all()
 
 	suite random random debug
 	suite command-kernels command
-	suite flavours
 	suite bases
 	suite patches-compile patches compile
 	suite patches-boot patches boot
