@@ -764,7 +764,7 @@ TEST_F(live, events_of_interrupts_are_followed)
 {
 	static const char * const files[] = {
 		"events/irq/enable", "events/timer/enable", "events/sched/enable",
-		"events/syscalls/enable",
+		"events/raw_syscalls/enable",
 	};
 	struct watcher *w = &self->w;
 	unsigned int i;
