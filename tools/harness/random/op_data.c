@@ -179,6 +179,8 @@ static const char *judge_read(const struct order *o, const struct answer *a)
 		why(f->spare || f->kind == PIPE ? MAYBE : NO, EAGAIN);
 		why(storm && !(f->flags & O_NONBLOCK) ? MAYBE : NO, EINTR);
 		why(storm ? MAYBE : NO, ENOMEM);
+		/* of an instance made while the CPU was away */
+		why(storm ? MAYBE : NO, ENODEV);
 	}
 	bad = judged(a);
 	if (bad)
@@ -296,8 +298,10 @@ static const char *judge_splice(const struct order *o, const struct answer *a)
 	why(unless_storm(is(o->len < (long)subbuf_size(f->inst))), EINVAL);
 	why(unless_storm(is(!a->value)), EAGAIN);
 	why(MAYBE, EAGAIN);	/* the only one is not full */
-	if (storm)
+	if (storm) {
 		why(MAYBE, ENOMEM);
+		why(MAYBE, ENODEV);
+	}
 	bad = judged(a);
 	if (!bad && !a->err && !storm && a->ret % subbuf_size(f->inst))
 		return "splice() gave part of a sub-buffer";

@@ -375,7 +375,8 @@ static const char *judge_rmdir(const struct order *o, const struct answer *a)
 
 	judge_begin();
 	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
-	why(open_files(o->inst, -1) ? YES : unless_storm(NO), EBUSY);
+	/* The variables of a histogram hold on to their instance. */
+	why(open_files(o->inst, -1) ? YES : unless_storm(is(instances[o->inst].hist)), EBUSY);
 	if (storm) {
 		why(MAYBE, ENODEV);
 		why(MAYBE, ENOTEMPTY);

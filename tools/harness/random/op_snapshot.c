@@ -317,6 +317,9 @@ static const char *judge_tracer(const struct order *o, const struct answer *a)
 		return complain("refused, but current_tracer is %s now", tracers[a->value]);
 	if (!a->err && a->value != o->value)
 		return complain("accepted, but current_tracer is %s", tracers[a->value]);
+	/* A tracer that finds another one at work has emptied the buffer by then. */
+	if (a->err && taken != NO)
+		blur(o->inst);
 	tracer_set(o->inst, a->value);
 	return NULL;
 }

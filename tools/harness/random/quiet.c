@@ -20,6 +20,8 @@ static const struct setting settings[] = {
 	{ "current_tracer", "nop", false },
 	{ "options/function-trace", "0", true },
 	{ "options/overwrite", "1", false },
+	/* A new instance has that of the top level, where irqsoff sets it. */
+	{ "options/pause-on-trace", "0", false },
 	{ "snapshot", "0", false },
 	{ "tracing_on", "1", false },
 	{ "trace_clock", "counter", false },
