@@ -34,7 +34,7 @@ load_arch()
 	local file
 
 	only_built=0 kernel='' karch=x86_64 cross='' compiler='' fragments=() boots=arch/x86/boot/bzImage
-	qemu=(qemu-system-x86_64 -machine pc) cpu=max,la57=off tcg_append="tsc=reliable no_timer_check"
+	qemu=(qemu-system-x86_64 -machine q35) cpu=max,la57=off tcg_append="tsc=reliable no_timer_check"
 	console_tty=ttyS0 ports=virtio-serial-pci user_cross=''
 	compat_cross=i686-linux-gnu- lacks='' shell=yes
 	if file=$(arch_file "$1"); then
@@ -54,7 +54,8 @@ in_turn()
 		cat
 	else
 		echo status=0
-		sed 's/.*/echo "# &"; & || status=1/'
+		# shellcheck disable=SC2016 # the guest's shell expands it
+		sed 's/.*/echo "# & (at $(cut -d. -f1 \/proc\/uptime) s)"; & || status=1/'
 		# shellcheck disable=SC2016 # the guest's shell expands it
 		echo 'exit $status'
 	fi

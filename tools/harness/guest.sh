@@ -34,8 +34,6 @@
 
 flavour=${FLAVOUR:-default}
 load_arch "$flavour"
-mem_default=1G
-[ "$flavour" = default ] || arch_file "$flavour" >/dev/null || mem_default=2G
 
 install_init()
 {
@@ -101,7 +99,7 @@ boot()
 	rm -f "$work/verdict"
 	timeout --foreground -k 5 "$2" "${machine[@]}" \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-accel "$accel" "${icount[@]}" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-$mem_default}" \
+		-accel "$accel" "${icount[@]}" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-1G}" \
 		"${loaded[@]}" \
 		-serial "file:$console" -device "$ports" \
 		-chardev stdio,id=out,signal=off -device "$port" \
@@ -191,7 +189,7 @@ for dir in WITH OUT; do
 done
 
 [ -n "${DISK:-}" ] || make_initrd "${1:-}"
-say "-- guest: ${DISK:-$flavour kernel}, ${SMP:-2} CPUs, ${MEM:-$mem_default}, $accel (console: $console)"
+say "-- guest: ${DISK:-$flavour kernel}, ${SMP:-2} CPUs, ${MEM:-1G}, $accel (console: $console)"
 status=0
 if [ $# -eq 0 ] && [ -z "${DISK:-}" ]; then
 	[ "$shell" = yes ] || die "there is no shell for $flavour" "Name programs in the folder WITH=."
