@@ -83,8 +83,18 @@ table()
 
 suite() { run_suite "$1" "$harness/suites/${2:-$1}.sh" "${@:3}"; }
 
+# aside COMMAND: it runs beside what follows; what it printed comes by joined.
+aside() { "$@" >"$work/aside" 2>"$work/aside.err" & }
+
+joined()
+{
+	wait $!
+	cat "$work/aside.err" >&2
+	cat "$work/aside"
+}
+
 # What can go on while guests run, and makes way for them.
-background()
+without_guests()
 {
 	renice -n 10 $BASHPID >/dev/null
 	FLAVOUR=debug "$harness/kernel.sh" >/dev/null || :
@@ -96,7 +106,7 @@ background()
 all_tests()
 {
 	"$harness/kernel.sh" >/dev/null
-	background >"$work/background" 2>"$work/background.err" &
+	aside without_guests
 	suite harness
 	suite selftests-default selftests default
 	suite torture-default torture default
@@ -107,14 +117,15 @@ all_tests()
 	suite man
 	KERNELS=ours SANITIZE=yes suite command
 	suite terminal
-	suite ftrace
-	wait $!
-	cat "$work/background.err" >&2
-	cat "$work/background"
+	joined
 	suite selftests-debug selftests debug "${halved[@]}"
+	# Its guest has one emulation thread, and leaves a processor to others.
+	aside suite ftrace
 	suite kunit-debug kunit debug
 	suite torture-debug torture debug
 	suite kcsan
+	suite random random debug
+	joined
 	[ "$what" != all ] || rest_of_all
 }
 
@@ -123,7 +134,6 @@ rest_of_all()
 {
 	local name
 
-	suite random random debug
 	suite command-kernels command
 	suite bases
 	suite patches-compile patches compile
