@@ -61,5 +61,5 @@ int fault_end(void)
 
 unsigned int fault_sample(unsigned int nth)
 {
-	return nth < 100 ? nth + 1 : nth + nth / 8;
+	return nth < 50 ? nth + 1 : nth + nth / 8;
 }

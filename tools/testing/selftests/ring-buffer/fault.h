@@ -17,7 +17,7 @@ int fault_begin(unsigned int nth);
 /* Returns 1 if there were so many, 0 if not, or a negative errno. */
 int fault_end(void);
 
-/* The number after @nth: the first 100 all, then fewer and fewer of them. */
+/* The number after @nth: the first 50 all, then fewer and fewer of them. */
 unsigned int fault_sample(unsigned int nth);
 
 #endif /* SELFTEST_RING_BUFFER_FAULT_H */

@@ -655,8 +655,14 @@ TEST_F_TIMEOUT(map, snapshot_without_memory_leaves_no_user, FAULT_TIMEOUT)
 	ASSERT_EQ(0, prepare(self));
 	with.len = whole(self);
 	ASSERT_LT(0, with.len);
+	/*
+	 * Names of processes are recorded from the first event on. Where there is no
+	 * memory to begin that, Linux 6.1 warns at its end.
+	 */
+	ASSERT_EQ(0, instance_write(&self->ti, "events/module/module_free/enable", "1"));
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		fail_each(_metadata, self, &ops[i], expect_free);
+	ASSERT_EQ(0, instance_write(&self->ti, "events/module/module_free/enable", "0"));
 	EXPECT_EQ(0, map_error(self->fd, with.len, PROT_READ, MAP_SHARED, 0));
 }
 

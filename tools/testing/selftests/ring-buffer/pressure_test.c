@@ -14,16 +14,21 @@
 
 #define SYSLOG_ACTION_READ_ALL	3
 
-/* What the kernel keeps free: the more it does, the sooner memory is short. */
-#define RESERVE		"/proc/sys/vm/min_free_kbytes"
-#define LEFT_KB		(128 << 10)
+#define MAX_ANCESTORS		32
+
+/* A process and how gladly the OOM killer takes it: -1000 (never) to 1000. */
+struct spared {
+	long long	pid;
+	char		score[16];
+};
 
 FIXTURE(pressure) {
 	struct trace_instance	ti;
 	struct mapped_buffer	mb;
 	struct tally		tally;
 	int			ready[2];
-	char			reserve[32];	/* of the kernel, to be restored */
+	struct spared		spared[MAX_ANCESTORS];
+	unsigned int		nr_spared;
 };
 
 FIXTURE_VARIANT(pressure) {
@@ -32,21 +37,6 @@ FIXTURE_VARIANT(pressure) {
 };
 
 FIXTURE_VARIANT_ADD(pressure, top_level_large) TOP_LEVEL_LARGE;
-
-FIXTURE_SETUP(pressure)
-{
-	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
-	self->mb.fd = -1;
-	ASSERT_EQ(0, pipe(self->ready));
-	ASSERT_LT(0, read_file(RESERVE, self->reserve, sizeof(self->reserve)));
-}
-
-FIXTURE_TEARDOWN(pressure)
-{
-	buffer_unmap(&self->mb);
-	EXPECT_EQ(0, write_file(RESERVE, self->reserve));
-	EXPECT_EQ(0, instance_close(&self->ti));
-}
 
 /* The number behind @key in a file of /proc. */
 static long long proc_number(const char *path, const char *key)
@@ -59,14 +49,53 @@ static long long proc_number(const char *path, const char *key)
 	return line ? strtoll(line + strlen(key), NULL, 10) : -ENOENT;
 }
 
-/* Makes memory short for who takes more than LEFT_KB of it. */
-static int shorten_memory(void)
+static int oom_score(long long pid, char *score, size_t size, const char *to_be)
 {
-	long long free_kb = proc_number("/proc/meminfo", "MemFree:");
-	char text[32];
+	char path[64];
+	int err = 0;
 
-	snprintf(text, sizeof(text), "%lld", free_kb - LEFT_KB);
-	return free_kb < 2 * LEFT_KB ? -ENOMEM : write_file(RESERVE, text);
+	snprintf(path, sizeof(path), "/proc/%lld/oom_score_adj", pid);
+	if (score)
+		err = read_file(path, score, size);
+	return err < 0 ? err : write_file(path, to_be);
+}
+
+/* This process and those that wait for it shall see the end of the test. */
+static int spare_ancestors(FIXTURE_DATA(pressure) * self)
+{
+	long long pid = getpid();
+	struct spared *s;
+	char path[64];
+	int err;
+
+	while (pid > 0 && self->nr_spared < MAX_ANCESTORS) {
+		s = &self->spared[self->nr_spared];
+		s->pid = pid;
+		err = oom_score(pid, s->score, sizeof(s->score), "-1000");
+		if (err)
+			return err;
+		self->nr_spared++;
+		snprintf(path, sizeof(path), "/proc/%lld/status", pid);
+		pid = proc_number(path, "PPid:");
+	}
+	return pid ? -E2BIG : 0;
+}
+
+FIXTURE_SETUP(pressure)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	ASSERT_EQ(0, pipe(self->ready));
+}
+
+FIXTURE_TEARDOWN(pressure)
+{
+	const struct spared *s = self->spared;
+
+	buffer_unmap(&self->mb);
+	for (; s < self->spared + self->nr_spared; s++)
+		EXPECT_EQ(0, oom_score(s->pid, NULL, 0, s->score));
+	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
 /* Takes memory until there is none: the first to be killed for that. */
@@ -132,7 +161,7 @@ TEST_F(pressure, the_oom_killer_ends_one_mapping_and_another_works_on)
 	char c;
 
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	ASSERT_EQ(0, shorten_memory());
+	ASSERT_EQ(0, spare_ancestors(self));
 	pid = fork_hog(self);
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(1, read(self->ready[0], &c, 1));
@@ -147,7 +176,6 @@ TEST_F(pressure, the_oom_killer_ends_one_mapping_and_another_works_on)
 	EXPECT_TRUE(killed_for_memory(pid));
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 	EXPECT_EQ(self->ti.seq, self->tally.seen + self->tally.lost);
-	ASSERT_EQ(0, write_file(RESERVE, self->reserve));
 	expect_mapped(_metadata, &self->ti);
 	buffer_unmap(&self->mb);
 	expect_unmapped(_metadata, &self->ti);
