@@ -153,7 +153,7 @@ summary()
 what=${1:-test}
 shift || :
 scratch
-# A debug kernel, emulated, takes an hour for all of it.
+# A debug kernel, emulated, takes three quarters of an hour for all of it.
 halved=(two)
 [ "$what" != all ] || halved=()
 : >"$work/tally"

@@ -74,7 +74,8 @@ run_list()
 	sed -n '2~2p' rest >even
 )
 status=0
-export SMP=3 APPEND="maxcpus=2${2:+ kmemleak=off}"
+quick=${2:+kmemleak=off}
+export SMP=3 APPEND="maxcpus=2 $quick"
 run_list even >"$work/even.tap" &
 run_list odd || status=$?
 wait $! || status=$?
@@ -82,7 +83,7 @@ cat "$work/even.tap"
 export SMP=2 APPEND=
 run_list leaking >"$work/leaking.tap" &
 run_list apart || status=$?
-THREAD=single run_list patching || status=$?
+APPEND=$quick THREAD=single run_list patching || status=$?
 wait $! || status=$?
 cat "$work/leaking.tap"
 exit $status

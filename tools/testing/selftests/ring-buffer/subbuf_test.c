@@ -428,6 +428,7 @@ FIXTURE_VARIANT_ADD(large, top_level_8k) {
 	.top = true, .subbuf_kb = 8,
 };
 
+#ifndef TWO_BUFFERS
 FIXTURE_VARIANT_ADD(large, top_level_64k) {
 	.top = true, .subbuf_kb = 64,
 };
@@ -439,6 +440,7 @@ FIXTURE_VARIANT_ADD(large, instance_8k) {
 FIXTURE_VARIANT_ADD(large, instance_64k) {
 	.top = false, .subbuf_kb = 64,
 };
+#endif
 
 FIXTURE_VARIANT_ADD(large, instance_512k) {
 	.top = false, .subbuf_kb = 512,
