@@ -124,6 +124,19 @@ static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *cal
 	return needed;
 }
 
+/*
+ * KASAN keeps what is freed for a while, so that a cache has to take pages for new
+ * objects: each of them may fail as well, or stand in for an object that then does
+ * not. How many there are differs from call to call.
+ */
+static void rbt_expect_needed(struct kunit *test, unsigned int needed, unsigned int got)
+{
+	if (IS_ENABLED(CONFIG_KASAN_GENERIC))
+		KUNIT_EXPECT_EQ(test, needed > 0, got > 0);
+	else
+		KUNIT_EXPECT_EQ(test, needed, got);
+}
+
 static int rbt_order(const struct rbt *rbt)
 {
 	return ring_buffer_subbuf_order_get(rbt->buffer);
@@ -161,7 +174,7 @@ static void first_map_works_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_map, rbt_undo_map, .unmapped = true };
 
-	KUNIT_EXPECT_EQ(test, 1 + rbt_large(test->priv), rbt_fail_each(test, &call));
+	rbt_expect_needed(test, 1 + rbt_large(test->priv), rbt_fail_each(test, &call));
 }
 
 /* Nor does anything that is done with a mapping, until it is gone. */
@@ -294,7 +307,7 @@ static void subbuf_order_works_or_leaves_both(struct kunit *test)
 	struct rbt *rbt = test->priv;
 
 	rbt_other = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
-	KUNIT_EXPECT_EQ(test, 2 * (1 + rbt_cpus(rbt) * each), rbt_fail_each(test, &call));
+	rbt_expect_needed(test, 2 * (1 + rbt_cpus(rbt) * each), rbt_fail_each(test, &call));
 	KUNIT_EXPECT_EQ(test, rbt->subbuf, (u32)ring_buffer_subbuf_size_get(rbt_other));
 	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS, ring_buffer_nr_pages(rbt_other, rbt->cpu));
 	ring_buffer_free(rbt_other);
@@ -323,7 +336,7 @@ static void alloc_works_or_leaves_nothing(struct kunit *test)
 		rbt_call_alloc, rbt_undo_alloc, .most = num_online_cpus() > 1 ? needed : 0,
 	};
 
-	KUNIT_EXPECT_EQ(test, needed, rbt_fail_each(test, &call));
+	rbt_expect_needed(test, needed, rbt_fail_each(test, &call));
 }
 
 /* Reading. */
@@ -346,7 +359,7 @@ static void iterator_starts_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_iterator, rbt_undo_iterator };
 
-	KUNIT_EXPECT_EQ(test, 2 - rbt_large(test->priv), rbt_fail_each(test, &call));
+	rbt_expect_needed(test, 2 - rbt_large(test->priv), rbt_fail_each(test, &call));
 }
 
 static void *rbt_page;
@@ -366,7 +379,7 @@ static void read_page_is_there_or_not(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_read_page, rbt_undo_read_page };
 
-	KUNIT_EXPECT_EQ(test, rbt_large(test->priv), rbt_fail_each(test, &call));
+	rbt_expect_needed(test, rbt_large(test->priv), rbt_fail_each(test, &call));
 }
 
 static int rbt_faults_init(struct kunit *test)
