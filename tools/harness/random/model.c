@@ -87,7 +87,9 @@ void blur(int inst)
 
 	for (cpu = 0; cpu < nr_cpus; cpu++) {
 		shared->live[inst][cpu].vague = true;
+		shared->live[inst][cpu].mixed = true;
 		shared->snap[inst][cpu].vague = true;
+		shared->snap[inst][cpu].mixed = true;
 	}
 }
 

@@ -153,7 +153,7 @@ static void perform_read(const struct order *o, struct answer *a)
 	if (!subbuf_sane(page, len))
 		strcpy(a->complaint, "read() gave damaged events");
 	tally_page(tally_begin(o->inst, o->cpu), page, len);
-	tally_check(&shared->live[o->inst][o->cpu].tally, a);
+	tally_check(o->inst, o->cpu, a);
 }
 
 /* Events were consumed, and not looked at. */
@@ -264,7 +264,7 @@ static void empty_pipe(const struct order *o, int fd, struct answer *a)
 		tally_page(t, page, size);
 	}
 	if (t)
-		tally_check(t, a);
+		tally_check(o->inst, o->cpu, a);
 }
 
 /* What is spliced is kept in the worker's pipe as well, by tee(). */
@@ -441,7 +441,7 @@ static void perform_consume(const struct order *o, struct answer *a)
 	}
 	errno = ret < 0 ? -ret : 0;
 	note(a, ret < 0 ? -1 : i);
-	tally_check(t, a);
+	tally_check(o->inst, o->cpu, a);
 	if (!a->err && !shared->live[o->inst][o->cpu].vague)
 		compare_meta(o, &mb, a);
 }

@@ -674,15 +674,13 @@ static void perform_numa(const struct order *o, struct answer *a)
 /* It moves nothing of it: the pages are where they are for all. */
 static const char *judge_numa(const struct order *o, const struct answer *a)
 {
-	struct area *area = area_at(o);
-
 	judge_begin();
 	why(MAYBE, ENOSYS);
 	why(MAYBE, EIO);
 	why(MAYBE, EFAULT);
 	why(MAYBE, EPERM);
-	if (o->value < 2)
-		why(whole(area, o) ? MAYBE : is(a->err != ENOSYS && a->err != EIO), EINVAL);
+	/* The policy that part of it has already splits nothing. */
+	why(o->value < 2 ? MAYBE : NO, EINVAL);
 	return judged(a);
 }
 

@@ -74,6 +74,7 @@ struct account {
 	uint64_t	others;		/* events without number */
 	bool		vague;		/* how many there are is not known */
 	bool		loose;		/* nor in which order they come out */
+	bool		mixed;		/* a latency tracer takes snapshots as it likes */
 	struct tally	tally;
 };
 
@@ -270,7 +271,7 @@ long stat_sum(int inst, int cpu);
 long write_numbered(int inst, int cpu, unsigned int count, size_t size);
 /* Something is about to be consumed; what it was is noted, if it was wrong. */
 struct tally *tally_begin(int inst, int cpu);
-void tally_check(const struct tally *t, struct answer *a);
+void tally_check(int inst, int cpu, struct answer *a);
 /* Are these records, and whole events? */
 bool subbuf_sane(const void *subbuf, size_t size);
 
