@@ -256,7 +256,7 @@ TEST_F_TIMEOUT(map, munmap_without_memory_can_be_tried_again, FAULT_TIMEOUT)
 
 static int call_mremap(FIXTURE_DATA(map) * self)
 {
-	void *to = (char *)with.map + (1UL << 32);
+	void *to = (char *)with.map - (256 << 20);
 
 	with.old_map = with.map;
 	to = mremap(with.map, with.len, with.len, MREMAP_MAYMOVE | MREMAP_FIXED, to);
