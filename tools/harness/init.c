@@ -27,6 +27,7 @@ static const struct {
 	{ "sysfs",	"/sys" },
 	{ "devtmpfs",	"/dev" },
 	{ "tmpfs",	"/tmp" },
+	{ "debugfs",	"/sys/kernel/debug" },
 	{ "tracefs",	"/sys/kernel/tracing" },
 };
 
