@@ -15,6 +15,8 @@
 #	qemu		what emulates the machine, and how the machine is called there
 #	cpu		its processors, when they are emulated
 #	tcg_append	kernel parameters it needs then
+#	thread		single: its CPUs take turns then, because it patches code that
+#			another one may be running
 #	console_tty	where the kernel's messages go
 #	ports		QEMU's device for virtio ports
 #	user_cross	the cross compiler of the programs, if it is another one
@@ -36,7 +38,7 @@ load_arch()
 	only_built=0 kernel='' karch=x86_64 cross='' compiler='' fragments=() boots=arch/x86/boot/bzImage
 	qemu=(qemu-system-x86_64 -machine q35) cpu=max,la57=off tcg_append="tsc=reliable no_timer_check"
 	console_tty=ttyS0 ports=virtio-serial-pci user_cross=''
-	compat_cross=i686-linux-gnu- lacks='' shell=yes
+	compat_cross=i686-linux-gnu- lacks='' shell=yes thread=multi
 	if file=$(arch_file "$1"); then
 		shell=no compat_cross=
 		# shellcheck disable=SC1090 # one of many

@@ -83,7 +83,7 @@ boot()
 
 	case $accel in
 	kvm)	machine+=(-cpu host) ;;
-	tcg)	accel=tcg,thread=${THREAD:-multi} machine+=(-cpu "$cpu${CPU:+,$CPU}")
+	tcg)	accel=tcg,thread=${THREAD:-$thread} machine+=(-cpu "$cpu${CPU:+,$CPU}")
 		append+="${tcg_append:+ $tcg_append} watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
 	esac
 	if [ -n "${ICOUNT:-}" ]; then

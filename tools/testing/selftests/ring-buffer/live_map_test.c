@@ -191,6 +191,9 @@ TEST_F(map, live_index_is_refused_at_other_offsets)
 		int err = map_error(self->fd, self->page, PROT_READ, MAP_SHARED,
 				    offsets[i]);
 
+		/* At the end of what a 32-bit kernel can count in pages. */
+		if (err == EOVERFLOW && sizeof(long) == 4)
+			continue;
 		EXPECT_EQ(EINVAL, err) TH_LOG("offset %#llx", offsets[i]);
 	}
 	expect_unmapped(_metadata, &self->ti);
