@@ -11,7 +11,7 @@
 #	cross		what the cross compiler's name begins with
 #	compiler	the kernel's compiler, if it is not ${cross}gcc
 #	fragments	the files config/*.config the kernel is configured by
-#	boots		the file of the build that is booted; none: it is built only
+#	boots		the file of the build that is booted, or would be
 #	qemu		what emulates the machine, and how the machine is called there
 #	cpu		its processors, when they are emulated
 #	tcg_append	kernel parameters it needs then
@@ -24,7 +24,7 @@
 #	lacks		what its kernel has not, as the selftests are told it: -DNO_...
 #	shell		yes: busybox of this machine runs there
 #
-# What is not set is that of x86-64.
+# What is not set is that of x86-64, but for compat_cross (none) and shell (no).
 
 arch_names() { (cd "$harness/arch" && ls); }
 
