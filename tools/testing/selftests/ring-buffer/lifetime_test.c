@@ -539,6 +539,38 @@ TEST_F(removal, failed_mmap_leaves_rmdir_working)
 	instance_forget(&self->ti);
 }
 
+/* A trigger is one of an event of an instance: both stay until it is set. */
+TEST_F(removal, rmdir_is_refused_while_a_trigger_file_is_open)
+{
+	static const struct {
+		int		flags;
+		const char	*trigger;
+	} opens[] = {
+		{ O_RDONLY, NULL },
+		{ O_WRONLY, "traceoff" },
+		{ O_RDWR | O_TRUNC, "!traceoff" },
+	};
+	char text[512];
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(opens); i++) {
+		const char *trigger = opens[i].trigger;
+		ssize_t done;
+
+		fd = instance_file(&self->ti, PRINT_TRIGGER, opens[i].flags);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(-1, rmdir(self->ti.dir));
+		EXPECT_EQ(EBUSY, errno);
+		done = trigger ? write(fd, trigger, strlen(trigger)) :
+				 read(fd, text, sizeof(text));
+		EXPECT_LT(0, done);
+		close(fd);
+	}
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+}
+
 /* Pages pinned outlive even their instance. */
 TEST_F(removal, pages_pinned_by_vmsplice_outlive_the_instance)
 {

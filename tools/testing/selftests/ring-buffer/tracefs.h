@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 #define TRACEFS_DIR	"/sys/kernel/tracing"
+/* Of the event that writing to trace_marker is, below an instance. */
+#define PRINT_TRIGGER	"events/ftrace/print/trigger"
 
 /* Every event of these tests starts with this word, then its number. */
 #define EVENT_TAG	0x72627473u
