@@ -6,9 +6,11 @@
  * Every test is done with buffers that overwrite and that do not, with small and
  * large sub-buffers, mapped and not.
  */
+#include <linux/cache.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/trace_mmap.h>
 
 #include "ring_buffer_kunit.h"
@@ -105,6 +107,21 @@ void rbt_exit(struct kunit *test)
 		ring_buffer_free(rbt->buffer);
 	}
 	set_cpus_allowed_ptr(current, &rbt->was_allowed);
+}
+
+/*
+ * A CPU that is not plugged in, or the number behind the last. The buffer looks at
+ * its array and mask first; both are rounded up, the array to less.
+ */
+int rbt_no_cpu(struct kunit *test)
+{
+	unsigned int none = cpumask_first_zero(cpu_present_mask);
+
+	if (none >= nr_cpu_ids && !(nr_cpu_ids % (cache_line_size() / sizeof(void *))))
+		kunit_skip(test, "needs a CPU that is possible, but not present");
+	if (none >= nr_cpu_ids && IS_ENABLED(CONFIG_DEBUG_PER_CPU_MAPS))
+		kunit_skip(test, "needs a kernel that lets a mask be asked for it");
+	return none;
 }
 
 /* One event of @size bytes that says its number, if there is room for that. */
@@ -225,7 +242,7 @@ static void size_is_what_was_asked_for(struct kunit *test)
 static void a_cpu_there_is_not_has_nothing(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	int none = nr_cpu_ids;	/* masks are whole longs: the bit is there, and 0 */
+	int none = rbt_no_cpu(test);
 
 	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_size(rbt->buffer, none));
 	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_entries_cpu(rbt->buffer, none));
@@ -237,6 +254,47 @@ static void a_cpu_there_is_not_has_nothing(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ring_buffer_read_start(rbt->buffer, none, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map(rbt->buffer, none));
 	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_get_reader(rbt->buffer, none));
+}
+
+/* Another CPU. */
+
+/* Returns -1 if there is none. */
+static int rbt_other_cpu(const struct rbt *rbt)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu) {
+		if (cpu != rbt->cpu)
+			return cpu;
+	}
+	return -1;
+}
+
+#define RBT_ELSEWHERE	50U
+
+static int rbt_write_here(void *rbt)
+{
+	return rbt_write_many(rbt, RBT_ELSEWHERE, 8);
+}
+
+/* As many events as it has in the other CPU's buffer then; 0 without such a CPU. */
+static unsigned long rbt_write_elsewhere(struct kunit *test, struct rbt *rbt)
+{
+	struct rbt elsewhere = *rbt;
+	int other = rbt_other_cpu(rbt);
+
+	if (other < 0)
+		return 0;
+	KUNIT_EXPECT_EQ(test, (int)RBT_ELSEWHERE,
+			smp_call_on_cpu(other, rbt_write_here, &elsewhere, false));
+	return RBT_ELSEWHERE;
+}
+
+static unsigned long rbt_entries_elsewhere(const struct rbt *rbt)
+{
+	int other = rbt_other_cpu(rbt);
+
+	return other < 0 ? 0 : ring_buffer_entries_cpu(rbt->buffer, other);
 }
 
 /* Resizing. */
@@ -287,24 +345,105 @@ static void growing_keeps_the_events(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
-/* What is removed are the oldest: they count as overwritten. */
-static void shrinking_a_full_buffer_keeps_the_newest(struct kunit *test)
+/* All there is room for, and more. */
+static unsigned int rbt_overfill(struct rbt *rbt)
+{
+	unsigned int nr = 5 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100) / 2;
+
+	rbt_write_many(rbt, nr, 100);
+	return nr;
+}
+
+static unsigned long rbt_lost(const struct rbt *rbt)
+{
+	return ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu) +
+	       ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu);
+}
+
+/* What is new comes between the newest and the oldest. */
+static void growing_a_full_buffer_keeps_the_events(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	unsigned int nr = RBT_SUBBUFS * rbt_per_subbuf(rbt, 100), left;
+	unsigned int more = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100);
+	unsigned long left, lost;
 
-	nr = rbt_write_many(rbt, nr, 100);
+	rbt_overfill(rbt);
+	left = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu);
+	lost = rbt_lost(rbt);
+	KUNIT_EXPECT_LT(test, 0UL, lost);
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 3 * RBT_SUBBUFS),
+						    rbt->cpu));
+	rbt_map(test, rbt);
+	KUNIT_EXPECT_EQ(test, more, rbt_write_many(rbt, more, 100));
+	KUNIT_EXPECT_EQ(test, left + more, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, lost, rbt_lost(rbt));
+
+	/* It is full again, and not sooner. */
+	rbt_write(rbt, 100);
+	KUNIT_EXPECT_LT(test, lost, rbt_lost(rbt));
+	left = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu);
+	rbt_expect_consume(test, rbt, rbt->next - left, rbt->next);
+	rbt_expect_empty(test, rbt);
+}
+
+/* What is removed are the oldest: they count as overwritten. */
+static void rbt_expect_shrink(struct kunit *test, struct rbt *rbt, unsigned int written)
+{
+	unsigned int left, nr = rbt->next;
+
 	rbt_unmap(rbt);
 	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 3), rbt->cpu));
 	rbt_map(test, rbt);
 	left = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu);
-	KUNIT_EXPECT_LT(test, 0U, left);
-	KUNIT_EXPECT_LT(test, left, nr);
-	rbt_expect_sum(test, rbt, rbt->next);
+	KUNIT_EXPECT_EQ(test, 3 * rbt_per_subbuf(rbt, 100), left);
+	rbt_expect_sum(test, rbt, written);
 	rbt_expect_consume(test, rbt, nr - left, nr);
 	rbt_expect_empty(test, rbt);
 	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 4));
 	rbt_expect_consume(test, rbt, rbt->next - 10, rbt->next);
+}
+
+static void shrinking_a_full_buffer_keeps_the_newest(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = RBT_SUBBUFS * rbt_per_subbuf(rbt, 100);
+
+	KUNIT_ASSERT_EQ(test, nr, rbt_write_many(rbt, nr, 100));
+	KUNIT_EXPECT_EQ(test, 0UL, rbt_lost(rbt));
+	rbt_expect_shrink(test, rbt, nr);
+}
+
+/* The oldest is somewhere in the middle then, or the newest were refused. */
+static void shrinking_an_overfull_buffer_keeps_the_newest(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int nr = rbt_overfill(rbt);
+
+	KUNIT_EXPECT_LT(test, 0UL, rbt_lost(rbt));
+	rbt_expect_shrink(test, rbt, nr);
+}
+
+/* Nor does a mapping of this CPU's buffer keep another's from it. */
+static void resize_of_a_cpu_leaves_the_others(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned long elsewhere = rbt_write_elsewhere(test, rbt);
+	int other = rbt_other_cpu(rbt);
+
+	rbt_write_many(rbt, 10, 8);
+	if (other >= 0)
+		KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 5), other));
+	KUNIT_EXPECT_EQ(test, rbt_bytes(rbt, RBT_SUBBUFS),
+			ring_buffer_size(rbt->buffer, rbt->cpu));
+	rbt_unmap(rbt);
+	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 11), rbt->cpu));
+	rbt_map(test, rbt);
+	KUNIT_EXPECT_EQ(test, rbt_bytes(rbt, 11), ring_buffer_size(rbt->buffer, rbt->cpu));
+	if (other >= 0)
+		KUNIT_EXPECT_EQ(test, rbt_bytes(rbt, 5), ring_buffer_size(rbt->buffer, other));
+	KUNIT_EXPECT_EQ(test, elsewhere, rbt_entries_elsewhere(rbt));
+	rbt_expect_consume(test, rbt, 0, 10);
 }
 
 static void subbuf_order_is_refused_while_mapped(struct kunit *test)
@@ -351,6 +490,7 @@ static void reset_empties_every_cpu(struct kunit *test)
 	struct rbt *rbt = test->priv;
 
 	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100), 100);
+	rbt_write_elsewhere(test, rbt);
 	ring_buffer_reset(rbt->buffer);
 	rbt_expect_reset(test, rbt);
 }
@@ -360,6 +500,7 @@ static void reset_online_cpus_empties_them(struct kunit *test)
 	struct rbt *rbt = test->priv;
 
 	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100), 100);
+	rbt_write_elsewhere(test, rbt);
 	ring_buffer_reset_online_cpus(rbt->buffer);
 	rbt_expect_reset(test, rbt);
 }
@@ -367,18 +508,21 @@ static void reset_online_cpus_empties_them(struct kunit *test)
 static void reset_cpu_empties_that_cpu(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	int cpu, other = -1;
+	unsigned long elsewhere = rbt_write_elsewhere(test, rbt);
+	int other = rbt_other_cpu(rbt);
 
 	rbt_write_many(rbt, 100, 8);
-	for_each_online_cpu(cpu) {
-		if (cpu != rbt->cpu)
-			other = cpu;
-	}
-	if (other >= 0) {
-		ring_buffer_reset_cpu(rbt->buffer, other);
-		KUNIT_EXPECT_EQ(test, 100UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
-	}
 	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, elsewhere, rbt_entries_elsewhere(rbt));
+	KUNIT_EXPECT_EQ(test, elsewhere, ring_buffer_entries(rbt->buffer));
+	if (other >= 0) {
+		rbt_write_many(rbt, 100, 8);
+		ring_buffer_reset_cpu(rbt->buffer, other);
+		KUNIT_EXPECT_EQ(test, 0UL, rbt_entries_elsewhere(rbt));
+		KUNIT_EXPECT_EQ(test, 100UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+		ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	}
 	rbt_expect_reset(test, rbt);
 }
 
@@ -389,6 +533,7 @@ static void swap_cpu_exchanges_the_buffers(struct kunit *test)
 	struct rbt *rbt = test->priv;
 	struct rbt other = *rbt;
 	int want = rbt->kind->mapped ? -EBUSY : 0;
+	unsigned long elsewhere = rbt_write_elsewhere(test, rbt);
 
 	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP))
 		want = -ENODEV;
@@ -398,6 +543,8 @@ static void swap_cpu_exchanges_the_buffers(struct kunit *test)
 	rbt_write_many(&other, 20, 8);
 
 	KUNIT_EXPECT_EQ(test, want, ring_buffer_swap_cpu(rbt->buffer, other.buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, elsewhere, rbt_entries_elsewhere(rbt));
+	KUNIT_EXPECT_EQ(test, 0UL, rbt_entries_elsewhere(&other));
 	if (want) {
 		rbt_expect_consume(test, rbt, 0, 10);
 		rbt_expect_consume(test, &other, 1000, 1020);
@@ -427,6 +574,39 @@ static void swap_cpu_refuses_what_does_not_fit(struct kunit *test)
 	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
 	rbt_map(test, rbt);
 	ring_buffer_free(other);
+}
+
+/* As many of them, and twice as large. */
+static void swap_cpu_refuses_subbufs_of_another_size(struct kunit *test)
+{
+	int want = IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP) ? -EINVAL : -ENODEV;
+	struct rbt *rbt = test->priv;
+	struct rbt_kind larger = *rbt->kind;
+	struct rbt other = *rbt;
+
+	larger.kb = 2 * rbt->subbuf / 1024;
+	other.buffer = rbt_alloc(test, &larger, RBT_SUBBUFS);
+	other.subbuf = ring_buffer_subbuf_size_get(other.buffer);
+	other.next = 1000;
+	rbt_write_many(rbt, 10, 8);
+	rbt_write_many(&other, 20, 8);
+
+	rbt_unmap(rbt);
+	KUNIT_EXPECT_EQ(test, want, ring_buffer_swap_cpu(rbt->buffer, other.buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, want, ring_buffer_swap_cpu(other.buffer, rbt->buffer, rbt->cpu));
+	rbt_map(test, rbt);
+
+	KUNIT_EXPECT_EQ(test, 2 * rbt->subbuf, other.subbuf);
+	KUNIT_EXPECT_EQ(test, rbt_bytes(rbt, RBT_SUBBUFS),
+			ring_buffer_size(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, rbt_bytes(&other, RBT_SUBBUFS),
+			ring_buffer_size(other.buffer, rbt->cpu));
+	/* Both record as before. */
+	KUNIT_EXPECT_EQ(test, 5U, rbt_write_many(rbt, 5, 8));
+	KUNIT_EXPECT_EQ(test, 5U, rbt_write_many(&other, 5, 8));
+	rbt_expect_consume(test, rbt, 0, 15);
+	rbt_expect_consume(test, &other, 1000, 1025);
+	ring_buffer_free(other.buffer);
 }
 
 static void swap_cpu_refuses_a_writer_under_way(struct kunit *test)
@@ -476,6 +656,27 @@ static void record_disable_cpu_nests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
 	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
 	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+}
+
+static void record_disable_cpu_leaves_the_others(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned long elsewhere;
+	int other = rbt_other_cpu(rbt);
+
+	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	elsewhere = rbt_write_elsewhere(test, rbt);
+	KUNIT_EXPECT_EQ(test, elsewhere, ring_buffer_entries(rbt->buffer));
+	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
+	if (other < 0)
+		return;
+
+	ring_buffer_record_disable_cpu(rbt->buffer, other);
+	KUNIT_EXPECT_EQ(test, 0, smp_call_on_cpu(other, rbt_write_here, rbt, false));
+	KUNIT_EXPECT_EQ(test, elsewhere, rbt_entries_elsewhere(rbt));
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_record_enable_cpu(rbt->buffer, other);
 }
 
 /* A switch, not a count: and apart from the count. */
@@ -605,7 +806,10 @@ static struct kunit_case rbt_cases[] = {
 	KUNIT_CASE_PARAM(resize_is_refused_while_mapped, rbt_gen_kind),
 	KUNIT_CASE_PARAM(resize_works_after_the_last_unmap, rbt_gen_kind),
 	KUNIT_CASE_PARAM(growing_keeps_the_events, rbt_gen_kind),
+	KUNIT_CASE_PARAM(growing_a_full_buffer_keeps_the_events, rbt_gen_kind),
 	KUNIT_CASE_PARAM(shrinking_a_full_buffer_keeps_the_newest, rbt_gen_kind),
+	KUNIT_CASE_PARAM(shrinking_an_overfull_buffer_keeps_the_newest, rbt_gen_kind),
+	KUNIT_CASE_PARAM(resize_of_a_cpu_leaves_the_others, rbt_gen_kind),
 	KUNIT_CASE_PARAM(subbuf_order_is_refused_while_mapped, rbt_gen_kind),
 	KUNIT_CASE_PARAM(subbuf_order_discards_the_events, rbt_gen_kind),
 	KUNIT_CASE_PARAM(reset_empties_every_cpu, rbt_gen_kind),
@@ -613,9 +817,11 @@ static struct kunit_case rbt_cases[] = {
 	KUNIT_CASE_PARAM(reset_cpu_empties_that_cpu, rbt_gen_kind),
 	KUNIT_CASE_PARAM(swap_cpu_exchanges_the_buffers, rbt_gen_kind),
 	KUNIT_CASE_PARAM(swap_cpu_refuses_what_does_not_fit, rbt_gen_kind),
+	KUNIT_CASE_PARAM(swap_cpu_refuses_subbufs_of_another_size, rbt_gen_kind),
 	KUNIT_CASE_PARAM(swap_cpu_refuses_a_writer_under_way, rbt_gen_kind),
 	KUNIT_CASE_PARAM(record_disable_nests, rbt_gen_kind),
 	KUNIT_CASE_PARAM(record_disable_cpu_nests, rbt_gen_kind),
+	KUNIT_CASE_PARAM(record_disable_cpu_leaves_the_others, rbt_gen_kind),
 	KUNIT_CASE_PARAM(record_off_is_one_switch, rbt_gen_kind),
 	KUNIT_CASE_PARAM(tracing_on_is_one_switch, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_counts, rbt_gen_kind),

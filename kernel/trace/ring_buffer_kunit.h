@@ -62,6 +62,8 @@ void rbt_exit(struct kunit *test);
 struct trace_buffer *rbt_alloc(struct kunit *test, const struct rbt_kind *kind,
 			       unsigned int subbufs);
 
+int rbt_no_cpu(struct kunit *test);
+
 /* Unmap and map again around what a mapping refuses. */
 void rbt_unmap(struct rbt *rbt);
 void rbt_map(struct kunit *test, struct rbt *rbt);

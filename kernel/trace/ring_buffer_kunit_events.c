@@ -207,6 +207,13 @@ static void nesting_has_a_limit(struct kunit *test)
 
 /* Time. */
 
+/* As events/header_page tells it. */
+struct rbt_page {
+	u64	time_stamp;
+	long	commit;
+	u32	data[];
+};
+
 static void rbt_expect_stamp(struct kunit *test, struct rbt *rbt, u64 want)
 {
 	u64 ts = 0;
@@ -220,15 +227,22 @@ static const u64 deltas[] = {
 	0, 5, 1ULL << 58,
 };
 
-static void rbt_expect_stamps(struct kunit *test, struct rbt *rbt)
+static void rbt_write_deltas(struct kunit *test, struct rbt *rbt)
 {
-	u64 now = rbt_now;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(deltas); i++) {
 		rbt_now += deltas[i];
 		KUNIT_ASSERT_EQ(test, 0, rbt_write(rbt, 8));
 	}
+}
+
+static void rbt_expect_stamps(struct kunit *test, struct rbt *rbt)
+{
+	u64 now = rbt_now;
+	int i;
+
+	rbt_write_deltas(test, rbt);
 	for (i = 0; i < ARRAY_SIZE(deltas); i++) {
 		now += deltas[i];
 		rbt_expect_stamp(test, rbt, now);
@@ -253,6 +267,70 @@ static void absolute_stamps_are_the_clocks(struct kunit *test)
 	ring_buffer_set_time_stamp_abs(rbt->buffer, false);
 	rbt_now = 1ULL << 59 | 77;
 	rbt_expect_stamps(test, rbt);
+}
+
+/* Returns what is behind it. */
+static void *rbt_expect_time(struct kunit *test, struct ring_buffer_event *event,
+			     int type, u64 time)
+{
+	KUNIT_ASSERT_EQ(test, type, (int)event->type_len);
+	KUNIT_EXPECT_EQ(test, time, (u64)event->array[0] << 27 | event->time_delta);
+	return &event->array[1];
+}
+
+static void *rbt_expect_data(struct kunit *test, struct ring_buffer_event *event,
+			     u64 delta, u32 number)
+{
+	KUNIT_ASSERT_LE(test, (int)event->type_len, (int)RINGBUF_TYPE_DATA_TYPE_LEN_MAX);
+	KUNIT_EXPECT_EQ(test, delta, (u64)event->time_delta);
+	KUNIT_EXPECT_EQ(test, number, rbt_number(event));
+	return (void *)event->array + (event->type_len * 4 ?: event->array[0]);
+}
+
+/* Writes the events, and expects the records they are made of. */
+static void rbt_expect_records(struct kunit *test, struct rbt *rbt, bool absolute)
+{
+	void *read = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu), *at;
+	u64 now = rbt_now;
+	struct rbt_page *page;
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(read));
+	rbt_write_deltas(test, rbt);
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_read_page(rbt->buffer, &read, rbt->subbuf,
+						       rbt->cpu, 0));
+	page = read;
+	at = page->data;
+	KUNIT_EXPECT_EQ(test, now + deltas[0], page->time_stamp);
+	for (i = 0; i < ARRAY_SIZE(deltas); i++) {
+		bool extend = !absolute && deltas[i] >> 27;
+
+		now += deltas[i];
+		if (absolute)
+			at = rbt_expect_time(test, at, RINGBUF_TYPE_TIME_STAMP,
+					     now & ((1ULL << 59) - 1));
+		if (extend)
+			at = rbt_expect_time(test, at, RINGBUF_TYPE_TIME_EXTEND, deltas[i]);
+		at = rbt_expect_data(test, at, absolute || extend ? 0 : deltas[i], i);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, (void *)page->data + page->commit, at);
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, read);
+}
+
+/* And one of 27 bits has none. */
+static void delta_beyond_27_bits_has_a_record_of_its_own(struct kunit *test)
+{
+	rbt_expect_records(test, test->priv, false);
+}
+
+/* Of 59 bits; the sub-buffer has the others. */
+static void absolute_stamp_has_a_record_of_its_own(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+
+	ring_buffer_set_time_stamp_abs(rbt->buffer, true);
+	rbt_now |= 1ULL << 59;
+	rbt_expect_records(test, rbt, true);
 }
 
 static void oldest_stamp_is_that_of_the_oldest_subbuf(struct kunit *test)
@@ -284,15 +362,28 @@ static void stamp_of_a_reserved_event_is_known(struct kunit *test)
 	ring_buffer_unlock_commit(rbt->buffer, event);
 }
 
+static u64 rbt_later_clock(void)
+{
+	return rbt_now + 5;
+}
+
+/* Whatever a stamp is inside the buffer: normalized, it is what the clock said. */
 static void clock_is_the_one_that_was_set(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	u64 ts = 12345;
+	u64 ts;
 
 	rbt_now = 77777;
-	KUNIT_EXPECT_EQ(test, 77777ULL, ring_buffer_time_stamp(rbt->buffer));
+	ts = ring_buffer_time_stamp(rbt->buffer);
 	ring_buffer_normalize_time_stamp(rbt->buffer, rbt->cpu, &ts);
-	KUNIT_EXPECT_EQ(test, 12345ULL, ts);
+	KUNIT_EXPECT_EQ(test, 77777ULL, ts);
+
+	ring_buffer_set_clock(rbt->buffer, rbt_later_clock);
+	ts = ring_buffer_time_stamp(rbt->buffer);
+	ring_buffer_normalize_time_stamp(rbt->buffer, rbt->cpu, &ts);
+	KUNIT_EXPECT_EQ(test, 77782ULL, ts);
+	KUNIT_ASSERT_EQ(test, 0, rbt_write(rbt, 8));
+	rbt_expect_stamp(test, rbt, 77782);
 }
 
 /* Loss. */
@@ -418,8 +509,42 @@ static void iterator_sees_what_is_written_meanwhile(struct kunit *test)
 	for (i = 0; i < 10; i++) {
 		at = rbt_iterate(test, iter, at);
 		KUNIT_EXPECT_EQ(test, rbt->next, at);
+		KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
 		rbt_write_many(rbt, 10, 60);
 	}
+	ring_buffer_read_finish(iter);
+}
+
+/* The writer comes round to where the iterator stands, or is kept from it. */
+static void iterator_tells_that_it_was_overtaken(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	bool overwrite = rbt->kind->flags & RB_FL_OVERWRITE;
+	u32 per = rbt_per_subbuf(rbt, 60);
+	struct ring_buffer_event *event;
+	struct ring_buffer_iter *iter;
+
+	rbt_write_many(rbt, per, 60);
+	iter = ring_buffer_read_start(rbt->buffer, rbt->cpu, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_iter_peek(iter, NULL));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
+	ring_buffer_iter_advance(iter);
+
+	rbt_now++;	/* by its stamp the iterator knows a sub-buffer */
+	rbt_write_many(rbt, RBT_SUBBUFS * per, 60);
+	event = ring_buffer_iter_peek(iter, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, overwrite, ring_buffer_iter_dropped(iter));
+	if (overwrite)
+		KUNIT_EXPECT_LE(test, per, rbt_number(event));
+	else
+		KUNIT_EXPECT_EQ(test, 1U, rbt_number(event));
+
+	/* It is told once. */
+	ring_buffer_iter_advance(iter);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_iter_peek(iter, NULL));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
 	ring_buffer_read_finish(iter);
 }
 
@@ -440,13 +565,6 @@ static void iterator_holds_off_a_resize(struct kunit *test)
 
 /* Sub-buffers. */
 
-/* As events/header_page tells it. */
-struct rbt_page {
-	u64	time_stamp;
-	long	commit;
-	u32	data[];
-};
-
 /* Events of 4 bytes that were not written at different times: two words each. */
 static u32 rbt_expect_page(struct kunit *test, const struct rbt_page *page, int read, u32 from)
 {
@@ -463,19 +581,34 @@ static u32 rbt_expect_page(struct kunit *test, const struct rbt_page *page, int 
 	return from;
 }
 
+/*
+ * Expects the sub-buffer itself if @swap, the same page with a copy otherwise, and
+ * the page untouched if there was nothing to read.
+ */
+static int rbt_read_page(struct kunit *test, struct rbt *rbt, void **page, size_t len,
+			 int full, bool swap)
+{
+	void *was = *page;
+	int ret = ring_buffer_read_page(rbt->buffer, page, len, rbt->cpu, full);
+
+	KUNIT_EXPECT_EQ(test, ret >= 0 && swap, *page != was);
+	return ret;
+}
+
+/* Swapped, if the writer has left it and nobody has mapped it. */
 static void read_page_takes_every_event_once(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	u32 nr = 5 * rbt_per_subbuf(rbt, 4) / 2, at = 0;
+	u32 per = rbt_per_subbuf(rbt, 4), nr = 5 * per / 2, at = 0;
 	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
 	int ret;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
-	KUNIT_EXPECT_GT(test, 0, ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf,
-						       rbt->cpu, 0));
+	KUNIT_EXPECT_GT(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false));
 	rbt_write_many(rbt, nr, 4);
 	while (at < nr) {
-		ret = ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf, rbt->cpu, 0);
+		ret = rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
+				    !rbt->kind->mapped && at < 2 * per);
 		KUNIT_ASSERT_LE(test, 0, ret);
 		at = rbt_expect_page(test, page, ret, at);
 	}
@@ -494,7 +627,7 @@ static void read_page_full_leaves_the_written_one(struct kunit *test)
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
 	rbt_write_many(rbt, nr, 4);
-	while ((ret = ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf, rbt->cpu, 1)) >= 0)
+	while ((ret = rbt_read_page(test, rbt, &page, rbt->subbuf, 1, !rbt->kind->mapped)) >= 0)
 		at = rbt_expect_page(test, page, ret, at);
 	KUNIT_EXPECT_EQ(test, 2 * rbt_per_subbuf(rbt, 4), at);
 	KUNIT_EXPECT_EQ(test, (unsigned long)nr - at,
@@ -514,10 +647,8 @@ static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 	rbt_write_many(rbt, rbt_per_subbuf(rbt, 4) + 10, 4);
 	rbt_expect_consume(test, rbt, 0, 5);
 	at = 5;
-	KUNIT_EXPECT_GT(test, 0, ring_buffer_read_page(rbt->buffer, &page, RBT_HEADER,
-						       rbt->cpu, 0));
-	while ((ret = ring_buffer_read_page(rbt->buffer, &page, RBT_HEADER + 160,
-					    rbt->cpu, 0)) >= 0) {
+	KUNIT_EXPECT_GT(test, 0, rbt_read_page(test, rbt, &page, RBT_HEADER, 0, false));
+	while ((ret = rbt_read_page(test, rbt, &page, RBT_HEADER + 160, 0, false)) >= 0) {
 		KUNIT_EXPECT_EQ(test, 0, ret);
 		KUNIT_EXPECT_LE(test, ((struct rbt_page *)page)->commit, 160L);
 		at = rbt_expect_page(test, page, ret, at);
@@ -536,11 +667,11 @@ static void read_page_tells_of_loss(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
 	ring_buffer_change_overwrite(rbt->buffer, 1);
 	rbt_write_many(rbt, nr, 60);
-	KUNIT_ASSERT_LE(test, 0, ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf,
-						       rbt->cpu, 0));
+	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
+					       !rbt->kind->mapped));
 	KUNIT_EXPECT_NE(test, 0L, ((struct rbt_page *)page)->commit & (1L << 31));
-	KUNIT_ASSERT_LE(test, 0, ring_buffer_read_page(rbt->buffer, &page, rbt->subbuf,
-						       rbt->cpu, 0));
+	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
+					       !rbt->kind->mapped));
 	KUNIT_EXPECT_EQ(test, 0L, ((struct rbt_page *)page)->commit & (1L << 31));
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
@@ -559,6 +690,8 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(nesting_has_a_limit, rbt_gen_kind),
 	KUNIT_CASE_PARAM(stamps_are_the_clocks_within_and_beyond_27_bits, rbt_gen_kind),
 	KUNIT_CASE_PARAM(absolute_stamps_are_the_clocks, rbt_gen_kind),
+	KUNIT_CASE_PARAM(delta_beyond_27_bits_has_a_record_of_its_own, rbt_gen_kind),
+	KUNIT_CASE_PARAM(absolute_stamp_has_a_record_of_its_own, rbt_gen_kind),
 	KUNIT_CASE_PARAM(oldest_stamp_is_that_of_the_oldest_subbuf, rbt_gen_kind),
 	KUNIT_CASE_PARAM(stamp_of_a_reserved_event_is_known, rbt_gen_kind),
 	KUNIT_CASE_PARAM(clock_is_the_one_that_was_set, rbt_gen_kind),
@@ -568,6 +701,7 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(peek_does_not_consume, rbt_gen_kind),
 	KUNIT_CASE_PARAM(iterator_sees_all_and_consumes_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(iterator_sees_what_is_written_meanwhile, rbt_gen_kind),
+	KUNIT_CASE_PARAM(iterator_tells_that_it_was_overtaken, rbt_gen_kind),
 	KUNIT_CASE_PARAM(iterator_holds_off_a_resize, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_takes_every_event_once, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_full_leaves_the_written_one, rbt_gen_kind),

@@ -33,8 +33,6 @@ static void map_wait_ends_with_data_or_without_a_mapping(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_wait(rbt->buffer, nr_cpu_ids, 0,
-							    rbt_always, NULL));
 	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_always));
 	rbt_unmap(rbt);
 	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_never));
@@ -233,7 +231,6 @@ static void live_check_refuses_where_nobody_can_be(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rbt_check(rbt, &pos));
 	pos.read++;
 	KUNIT_EXPECT_EQ(test, -EINVAL, rbt_check(rbt, &pos));
-	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_live_check(rbt->buffer, nr_cpu_ids, &here));
 	rbt_live_unmap(rbt);
 	KUNIT_EXPECT_EQ(test, -ENODEV, rbt_check(rbt, &here));
 }
@@ -275,8 +272,6 @@ static void live_poll_and_wait_need_an_index(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_live_wait(rbt->buffer, rbt->cpu, &pos, 0));
 	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, pos, 1, 0) == EPOLLERR);
-	KUNIT_EXPECT_TRUE(test, ring_buffer_live_poll(rbt->buffer, nr_cpu_ids, &pos, 0) ==
-				EPOLLERR);
 	rbt_live_map(test, rbt);
 	pos = rbt_position(rbt);
 	KUNIT_EXPECT_EQ(test, 0, ring_buffer_live_wait(rbt->buffer, rbt->cpu, &pos, 0));
@@ -285,7 +280,20 @@ static void live_poll_and_wait_need_an_index(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, pos, 1, 0) == EPOLLERR);
 }
 
+static void a_cpu_there_is_not_is_not_waited_for(struct kunit *test)
+{
+	struct trace_live_position pos = { .bytes = 1 };
+	struct rbt *rbt = test->priv;
+	int none = rbt_no_cpu(test);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_wait(rbt->buffer, none, 0,
+							    rbt_always, NULL));
+	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_live_check(rbt->buffer, none, &pos));
+	KUNIT_EXPECT_TRUE(test, ring_buffer_live_poll(rbt->buffer, none, &pos, 0) == EPOLLERR);
+}
+
 static struct kunit_case rbt_mapping_cases[] = {
+	KUNIT_CASE_PARAM(a_cpu_there_is_not_is_not_waited_for, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_ends_with_data_or_without_a_mapping, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_is_ended_by_a_signal, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_map_counts, rbt_gen_kind),

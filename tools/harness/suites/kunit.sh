@@ -19,11 +19,11 @@ run_uml()
 	return $status
 }
 
-# One CPU: 6.1 warns if there is no memory for the buffer of another.
+# Two CPUs, and a third that is not there.
 run_guest()
 {
-	SMP=1 APPEND="$filter kunit.enable=1 log_buf_len=4M" FLAVOUR=$1 LIMIT=${LIMIT:-900} \
-		"$harness/guest.sh" dmesg >"$work/said"
+	SMP=2 APPEND="$filter kunit.enable=1 log_buf_len=4M possible_cpus=3" \
+		FLAVOUR=$1 LIMIT=${LIMIT:-1800} "$harness/guest.sh" dmesg >"$work/said"
 }
 
 # One result for each kind of buffer a test was done with. A test that is
