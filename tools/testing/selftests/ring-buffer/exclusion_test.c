@@ -636,6 +636,36 @@ TEST_F(beside, tracing_on_can_be_switched)
 	EXPECT_EQ(10, self->mb.meta->entries);
 }
 
+/* It is one switch, whoever turns it: here the kernel does, at an event. */
+TEST_F(beside, the_kernel_and_the_file_turn_one_tracing_on)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "traceoff"));
+	EXPECT_EQ(1, instance_number(&self->ti, "tracing_on"));
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_marker", "off"));
+	EXPECT_EQ(0, instance_number(&self->ti, "tracing_on"));
+	EXPECT_EQ(-EBADF, write_events(&self->ti, 1, EVENT_LARGE));
+	/* Once is enough, and off is no count. */
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	EXPECT_EQ(1, instance_number(&self->ti, "tracing_on"));
+	EXPECT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
+	/* Overruled, it turns it off at the next event all the same. */
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_marker", "off"));
+	EXPECT_EQ(0, instance_number(&self->ti, "tracing_on"));
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "!traceoff"));
+	EXPECT_EQ(0, instance_number(&self->ti, "tracing_on"));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_marker", "on"));
+	EXPECT_EQ(1, instance_number(&self->ti, "tracing_on"));
+	/* Three markers, and one event; none of them while it was off. */
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(3, self->tally.others);
+	EXPECT_EQ(1, self->tally.seen);
+	EXPECT_EQ(4, self->mb.meta->entries);
+	self->tally.others = 0;
+	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
+}
+
 /* "`overwrite` [...]" */
 TEST_F(beside, overwrite_can_be_switched)
 {
