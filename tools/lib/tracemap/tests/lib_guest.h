@@ -43,6 +43,13 @@ void pin(int cpu);
 /* Events @from to @to, of @payload bytes each (8 or more), on CPU @cpu. */
 void write_marks_of(int cpu, uint32_t from, uint32_t to, unsigned int payload);
 void write_marks(int cpu, uint32_t from, uint32_t to);
+
+/*
+ * A payload whose records, of 128 bytes, leave room in a sub-buffer for the number
+ * of events that were lost: without it nobody is told how many.
+ */
+#define LOSS_SIZE	108
+
 uint32_t mark_of(const void *data, uint32_t size);
 double seconds(void);
 double cpu_seconds(void);

@@ -171,7 +171,7 @@ static void test_merged_loss(void)
 		merged_open(&d, w);
 		write_marks(1, 1, 3);
 		for (uint32_t i = 0; i < 5; i++) {
-			write_marks_of(0, i * 2000 + 1, i * 2000 + 2000, 40);
+			write_marks_of(0, i * 2000 + 1, i * 2000 + 2000, LOSS_SIZE);
 			expect_eq(merged_take(&d), 0);
 		}
 		tracemap_merge_flush(d.m);

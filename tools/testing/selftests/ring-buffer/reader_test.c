@@ -222,7 +222,9 @@ TEST_F(reader, seen_and_lost_are_all_that_a_running_writer_wrote)
 /* A reader so slow that the writer laps it again and again. */
 TEST_F(reader, seen_and_lost_are_all_that_was_written_past_a_slow_reader)
 {
-	const unsigned int count = 20000;
+	const unsigned int buffer = TEST_SUBBUFS * self->ti.subbuf_kb * 1024;
+	const unsigned int twice = 2 * buffer / EVENT_LARGE;
+	const unsigned int count = twice > 20000 ? twice : 20000;
 	int status;
 	pid_t pid;
 

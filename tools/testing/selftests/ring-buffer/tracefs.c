@@ -382,7 +382,12 @@ static void save_buffer_size(struct trace_instance *ti)
 
 unsigned int scaled_kb(unsigned int kb)
 {
-	kb *= getpagesize() / 4096;
+	/* Larger pages, but not that many of them: memory is limited. */
+	if (getpagesize() > 4096) {
+		kb *= getpagesize() / 4096;
+		if (kb > 8 * getpagesize() / 1024)
+			kb /= 4;
+	}
 	return kb < LARGEST_SUBBUF_KB ? kb : LARGEST_SUBBUF_KB;
 }
 

@@ -44,7 +44,8 @@ struct trace_instance {
 
 /*
  * Sizes of sub-buffers are told as they are where pages are of 4 KiB: this is a
- * size of as many pages here, or the largest there is, if that is less.
+ * size of as many pages here, of a quarter of these if they are large and would be
+ * more than eight, or the largest there is, if that is less.
  */
 unsigned int scaled_kb(unsigned int kb);
 

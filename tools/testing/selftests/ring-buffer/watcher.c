@@ -15,7 +15,7 @@
  */
 #define ENTRY_HEADER	8
 #define ENTRY_TRAILER	RECORD_ALIGN
-#define ENTRY_SMALL	28
+#define ENTRY_SMALL	(24 + RECORD_ALIGN)
 
 static int read_format(struct subbuf_format *format)
 {
