@@ -35,10 +35,14 @@ build_random()
 	step "building the random driver" "random-$FLAVOUR" make_random
 }
 
-# random_guest SECONDS COMMAND: in a guest, with the program beside it.
+# random_guest SECONDS COMMAND: in a guest, with the program beside it. The debug
+# kernel can halve its memory into two nodes, so that pages have where to move.
 random_guest()
 {
-	WITH=$work/with LIMIT=${LIMIT:-$(($1 * 7 + 500))} "$harness/guest.sh" "$2"
+	local append=${APPEND:-}
+
+	[ "$FLAVOUR" != debug ] || append+=" numa=fake=2"
+	APPEND=$append WITH=$work/with LIMIT=${LIMIT:-$(($1 * 13 + 500))} "$harness/guest.sh" "$2"
 }
 
 # However it failed: the choices can be made again. In lockstep all of the round.
@@ -51,10 +55,12 @@ random_repeat()
 
 random_run()
 {
-	local status=0
+	local status=0 nodes=1
 
+	[ "$FLAVOUR" != debug ] || nodes=2
 	random_guest "$random_seconds" \
-		"./random $random_seconds $random_seed ${RANDOM_OPTIONS:-}" || status=$?
+		"./random $random_seconds $random_seed nodes=$nodes ${RANDOM_OPTIONS:-}" ||
+		status=$?
 	[ $status -eq 0 ] || random_repeat
 	return $status
 }

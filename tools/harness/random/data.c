@@ -6,6 +6,8 @@
 #include "random.h"
 
 #define ENTRY_HEADER	8
+/* Of what was written, a record has its own header more, and that of the entry. */
+#define RECORD_MORE	(4 + ENTRY_HEADER)
 
 long stat_entries(int inst, int cpu)
 {
@@ -43,7 +45,7 @@ static long write_some(int marker, struct account *acc, unsigned int count, size
 		memset(payload + 1, acc->seq, size - sizeof(*payload));
 		if (write(marker, bytes, size) < 0)
 			return -errno;
-		acc->seq++;
+		acc->sizes[acc->seq++ % SIZES] = size;
 	}
 	return done;
 }
@@ -64,21 +66,33 @@ long write_numbered(int inst, int cpu, unsigned int count, size_t size)
 	return ret;
 }
 
-struct tally *tally_begin(int inst, int cpu)
+/* They are in the order they were written in: what is left is the last. */
+enum tri fit_one_subbuf(int inst, int cpu, long nr, size_t size)
 {
-	struct account *acc = &shared->live[inst][cpu];
+	const struct account *acc = &shared->live[inst][cpu];
+	size_t sum = SUBBUF_HEADER;
+	uint32_t i;
 
+	if (storm || acc->vague || nr < 0 || nr > acc->seq)
+		return MAYBE;
+	for (i = 1; i <= nr && i <= SIZES; i++)
+		sum += acc->sizes[(acc->seq - i) % SIZES] + RECORD_MORE;
+	return is(sum <= size);
+}
+
+struct tally *tally_begin(struct account *acc)
+{
 	if (acc->vague || acc->loose || storm)
 		acc->tally.unknown_loss = true;
 	return &acc->tally;
 }
 
 /* The first thing that is wrong is told, and then no other run of the tally. */
-void tally_check(int inst, int cpu, struct answer *a)
+void tally_check(struct account *acc, struct answer *a)
 {
-	struct tally *t = &shared->live[inst][cpu].tally;
+	struct tally *t = &acc->tally;
 
-	if (shared->live[inst][cpu].mixed)
+	if (acc->mixed)
 		t->misplaced = 0;
 	if (!t->malformed && !t->misplaced)
 		return;

@@ -30,6 +30,16 @@ void why(enum tri t, int err)
 	reasons[nr_reasons++].err = err;
 }
 
+/* In a storm it may be going. */
+void why_gone(const struct order *o)
+{
+	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
+	if (storm) {
+		why(MAYBE, ENODEV);
+		why(MAYBE, ENOMEM);
+	}
+}
+
 const char *complain(const char *fmt, ...)
 {
 	static char text[256];

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * random SECONDS SEED [round=N] [rounds=N] [operations=N] [storm=MS] [piped=0]
- *	  [wrong=N]
+ *	  [nodes=N] [wrong=N]
  *
  * Random operations on the mapped ring buffer, by several processes, and an
  * oracle that knows what each may answer: open, mmap, munmap, mremap, madvise,
  * fork, kill, ptrace, read, splice, resize, snapshots, tracers, instances, CPU
  * hotplug and so on, a file op_GROUP.c for each group.
+ *
+ * Snapshots are taken by every way there is but one: function probes (":snapshot" in
+ * set_ftrace_filter) make the kernel patch its code, which a guest with more than
+ * one emulation thread does not survive; ftrace_exclusion_test has them.
  *
  * The run goes in rounds. First some operations in lockstep: one worker is asked
  * while all others wait, so that a model of instances, open files and address
@@ -22,25 +26,31 @@
  * storm for how many milliseconds. piped=0 keeps no spliced page in a pipe until its
  * instance is gone: a kernel that frees it into the freed buffer would stop the run.
  *
+ * nodes is how many the memory has to have, 1. With one only, nothing is asked to
+ * move to another.
+ *
  * What is wrong is told with the seed, the round and the last operations, and
  * ends the run. wrong=N makes the oracle lie in one point, to see that the run
  * fails: 1 that a mapped buffer is resized, 2 that part of a mapping is unmapped,
- * 3 that fork() inherits, 4 that another event was written.
+ * 3 that fork() inherits, 4 that another event was written; 6 is 2, in the storm.
+ * Or the driver does wrong, for the oracle to see it: 5 splice() gives nothing,
+ * 7 a mapping is left when all is quiet, 8 a new buffer is not empty.
  */
 #include "random.h"
 
 struct shared *shared;
-unsigned int nr_cpus;
+unsigned int nr_cpus, nr_nodes;
 bool storm;
 int wrong;
 unsigned int piped = 1;
 struct subbuf_format format;
 
 /* So many times the seconds are enough for all to happen. */
-#define PATIENCE	6ll
+#define PATIENCE	12ll
 
 static uint64_t seed;
 static unsigned int first_round, rounds = -1, operations = 400, storm_ms = 2500;
+static unsigned int nodes_wanted = 1;
 static unsigned long lockstep_ops;
 
 enum test { ANSWERS, STORM, QUIET, ALL_DONE, NR_TESTS };
@@ -194,10 +204,24 @@ static bool share(bool make)
 	return shared != MAP_FAILED;
 }
 
-static bool know_format(void)
+static unsigned int count_nodes(void)
+{
+	char path[64];
+	unsigned int n;
+
+	for (n = 0; n < 64; n++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/node/node%u", n);
+		if (access(path, F_OK))
+			break;
+	}
+	return n;
+}
+
+static bool know_machine(void)
 {
 	char text[4096];
 
+	nr_nodes = count_nodes();
 	return read_file(TRACEFS_DIR "/events/header_page", text, sizeof(text)) > 0 &&
 	       subbuf_format_parse(&format, text);
 }
@@ -208,7 +232,7 @@ static int continue_as_worker(int worker)
 	struct seat *seat;
 	char c = worker;
 
-	if (!share(false) || !know_format())
+	if (!share(false) || !know_machine())
 		return 1;
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	seat = &shared->seats[worker];
@@ -237,7 +261,7 @@ static bool options(int argc, char **argv)
 		if (!option(*argv, "round", &first_round) && !option(*argv, "rounds", &rounds) &&
 		    !option(*argv, "operations", &operations) &&
 		    !option(*argv, "storm", &storm_ms) && !option(*argv, "piped", &piped) &&
-		    !option(*argv, "wrong", &lie)) {
+		    !option(*argv, "nodes", &nodes_wanted) && !option(*argv, "wrong", &lie)) {
 			fprintf(stderr, "random: %s: no such option, see the head of main.c\n", *argv);
 			return false;
 		}
@@ -259,12 +283,16 @@ int main(int argc, char **argv)
 	if (nr_cpus > MAX_CPUS)
 		nr_cpus = MAX_CPUS;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!share(true) || !know_format())
+	if (!share(true) || !know_machine())
 		return 1;
+	if (nodes_wanted > 1 && nr_nodes < nodes_wanted) {
+		printf("Bail out! nodes of memory: %u, not %u\n", nr_nodes, nodes_wanted);
+		return 1;
+	}
 	catch_signals();
 	crew_make();
-	printf("TAP version 13\n1..%d\n# seed %llu, %u CPUs\n", NR_TESTS,
-	       (unsigned long long)seed, nr_cpus);
+	printf("TAP version 13\n1..%d\n# seed %llu, %u CPUs, %u nodes\n", NR_TESTS,
+	       (unsigned long long)seed, nr_cpus, nr_nodes);
 	if (!quiet(first_round, "before all", settle_all()))
 		return 1;
 	play(atoi(argv[1]));

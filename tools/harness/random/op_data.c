@@ -29,6 +29,11 @@ static size_t subbuf_size(int inst)
 	return PAGE << instances[inst].order;
 }
 
+static struct account *live_of(const struct order *o)
+{
+	return &shared->live[o->inst][o->cpu];
+}
+
 /* What the worker has to know of the model. */
 static void tell_sizes(struct order *o)
 {
@@ -49,10 +54,7 @@ static bool choose_write(struct order *o)
 
 static void perform_write(const struct order *o, struct answer *a)
 {
-	long ret = write_numbered(o->inst, o->cpu, o->value, o->len);
-
-	errno = ret < 0 ? -ret : 0;
-	note(a, ret < 0 ? -1 : ret);
+	note_result(a, write_numbered(o->inst, o->cpu, o->value, o->len));
 }
 
 static const char *judge_write(const struct order *o, const struct answer *a)
@@ -60,8 +62,7 @@ static const char *judge_write(const struct order *o, const struct answer *a)
 	const struct instance *in = &instances[o->inst];
 
 	judge_begin();
-	why(unless_storm(is(!in->exists)), ENOENT);
-	why(storm ? MAYBE : NO, ENODEV);
+	why_gone(o);
 	why(unless_storm(is(!online[o->cpu])), EINVAL);
 	why(unless_storm(is(!in->on)), EBADF);
 	why(in->overwrite && in->tracer == TRACER_NOP ? NO : MAYBE, EBADF);
@@ -83,10 +84,7 @@ static bool choose_mark(struct order *o)
 
 static void perform_mark(const struct order *o, struct answer *a)
 {
-	int err = instance_write(dir_of(o->inst), "trace_marker", "random\n");
-
-	errno = -err;
-	note(a, err ? -1 : 0);
+	note_result(a, instance_write(dir_of(o->inst), "trace_marker", "random\n"));
 }
 
 static const char *judge_mark(const struct order *o, const struct answer *a)
@@ -96,22 +94,16 @@ static const char *judge_mark(const struct order *o, const struct answer *a)
 	unsigned int cpu;
 
 	judge_begin();
+	why_gone(o);
 	why(unless_storm(is(!in->on)), EBADF);
 	why(in->overwrite && in->tracer == TRACER_NOP ? NO : MAYBE, EBADF);
-	if (storm) {
-		why(MAYBE, ENOENT);
-		why(MAYBE, ENODEV);
-	}
 	bad = judged(a);
 	if (bad || a->err)
 		return bad;
 	/* On which CPU is not known. */
 	for (cpu = 0; cpu < nr_cpus; cpu++)
 		shared->live[o->inst][cpu].vague = true;
-	if (in->trigger)
-		snapshot_taken(o->inst);
-	if (in->trigger && in->hist)
-		blur(o->inst);
+	text_written(o->inst, o->worker);
 	return NULL;
 }
 
@@ -152,8 +144,8 @@ static void perform_read(const struct order *o, struct answer *a)
 		return;
 	if (!subbuf_sane(page, len))
 		strcpy(a->complaint, "read() gave damaged events");
-	tally_page(tally_begin(o->inst, o->cpu), page, len);
-	tally_check(o->inst, o->cpu, a);
+	tally_page(tally_begin(live_of(o)), page, len);
+	tally_check(live_of(o), a);
 }
 
 /* Events were consumed, and not looked at. */
@@ -192,6 +184,57 @@ static const char *judge_read(const struct order *o, const struct answer *a)
 	if (f->kind == RAW && o->len != (long)subbuf_size(f->inst))
 		f->spare = true;
 	return NULL;
+}
+
+/* ---- the events of the snapshot ---- */
+
+/* Most of the time there has to be something in it. */
+static bool choose_snapshot_raw(struct order *o)
+{
+	const struct account *acc;
+
+	o->cpu = below(nr_cpus);
+	if (!any_instance(o))
+		return false;
+	tell_sizes(o);
+	acc = &shared->snap[o->inst][o->cpu];
+	return storm || acc->tally.next != acc->seq || one_in(20);
+}
+
+static void perform_snapshot_raw(const struct order *o, struct answer *a)
+{
+	struct account *acc = &shared->snap[o->inst][o->cpu];
+	int fd = cpu_file(dir_of(o->inst), o->cpu, "snapshot_raw", O_RDONLY | O_NONBLOCK);
+
+	if (fd < 0) {
+		note_result(a, fd);
+		return;
+	}
+	note(a, read(fd, page, o->to));
+	close(fd);
+	if (a->ret <= 0 || storm)
+		return;
+	if (!subbuf_sane(page, a->ret))
+		strcpy(a->complaint, "snapshot_raw gave damaged events");
+	tally_page(tally_begin(acc), page, a->ret);
+	tally_check(acc, a);
+}
+
+static const char *judge_snapshot_raw(const struct order *o, const struct answer *a)
+{
+	const struct instance *in = &instances[o->inst];
+	const struct account *acc = &shared->snap[o->inst][o->cpu];
+	const char *bad;
+
+	judge_begin();
+	why_gone(o);
+	why(unless_storm(is(in->tracer >= TRACER_LATENCY)), EBUSY);
+	why(unless_storm(is(!acc->seq && !acc->vague)), EAGAIN);
+	why(MAYBE, EAGAIN);	/* who has read it all? */
+	bad = judged(a);
+	if (!bad && !a->err && !a->ret && !storm)
+		return "snapshot_raw has ended";
+	return bad;
 }
 
 /* ---- splice, tee, vmsplice, pipes ---- */
@@ -260,11 +303,26 @@ static void empty_pipe(const struct order *o, int fd, struct answer *a)
 			strcpy(a->complaint, "splice() gave damaged events");
 		if (storm)
 			continue;
-		t = tally_begin(o->inst, o->cpu);
+		t = tally_begin(live_of(o));
 		tally_page(t, page, size);
 	}
 	if (t)
-		tally_check(o->inst, o->cpu, a);
+		tally_check(live_of(o), a);
+}
+
+/*
+ * Full sub-buffers are not held back: if fewer came than were asked for, what is
+ * left is on the one that is still written.
+ */
+static void check_delivered(const struct order *o, struct answer *a)
+{
+	long size = o->to, asked = o->len / size, came = a->err ? 0 : a->ret / size;
+	long left = stat_entries(o->inst, o->cpu);
+
+	if (came < asked && fit_one_subbuf(o->inst, o->cpu, left, size) == NO)
+		snprintf(a->complaint, sizeof(a->complaint),
+			 "splice() gave %ld of %ld sub-buffers, though %ld events are left", came,
+			 asked, left);
 }
 
 /* What is spliced is kept in the worker's pipe as well, by tee(). */
@@ -279,7 +337,11 @@ static void perform_splice(const struct order *o, struct answer *a)
 	}
 	/* A pipe of 16 pages has no room for larger sub-buffers. */
 	fcntl(ends[1], F_SETPIPE_SZ, 4 * LARGEST);
-	note(a, splice(fd_of(o), NULL, ends[1], NULL, o->len, SPLICE_F_NONBLOCK));
+	if (wrong == 5)
+		note_result(a, -EAGAIN);
+	else
+		note(a, splice(fd_of(o), NULL, ends[1], NULL, o->len, SPLICE_F_NONBLOCK));
+	check_delivered(o, a);
 	if (a->ret > 0) {
 		if (o->value)
 			tee(ends[0], pipe_end(o->pipe, 1), a->ret, SPLICE_F_NONBLOCK);
@@ -297,7 +359,7 @@ static const char *judge_splice(const struct order *o, const struct answer *a)
 	judge_begin();
 	why(unless_storm(is(o->len < (long)subbuf_size(f->inst))), EINVAL);
 	why(unless_storm(is(!a->value)), EAGAIN);
-	why(MAYBE, EAGAIN);	/* the only one is not full */
+	why(MAYBE, EAGAIN);	/* the only one is not full, see check_delivered() */
 	if (storm) {
 		why(MAYBE, ENOMEM);
 		why(MAYBE, ENODEV);
@@ -436,12 +498,12 @@ static void perform_consume(const struct order *o, struct answer *a)
 		return;
 	}
 	for (i = 0; i < o->value && ret > 0; i++) {
-		t = tally_begin(o->inst, o->cpu);
+		t = tally_begin(live_of(o));
 		ret = tally_get_reader(t, &mb);
 	}
 	errno = ret < 0 ? -ret : 0;
 	note(a, ret < 0 ? -1 : i);
-	tally_check(o->inst, o->cpu, a);
+	tally_check(live_of(o), a);
 	if (!a->err && !shared->live[o->inst][o->cpu].vague)
 		compare_meta(o, &mb, a);
 }
@@ -516,6 +578,8 @@ const struct operation data_operations[] = {
 	{ "write", 50, false, false, choose_write, perform_write, judge_write },
 	{ "mark", 4, false, false, choose_mark, perform_mark, judge_mark },
 	{ "read", 14, false, false, choose_read, perform_read, judge_read },
+	{ "snapshot_raw", 6, false, false, choose_snapshot_raw, perform_snapshot_raw,
+	  judge_snapshot_raw },
 	{ "splice", 12, false, false, choose_splice, perform_splice, judge_splice },
 	{ "pipe", 12, false, false, choose_pipe, perform_pipe, judge_pipe },
 	{ "vmsplice", 10, false, false, choose_vmsplice, perform_vmsplice, judge_vmsplice },

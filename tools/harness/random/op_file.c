@@ -39,7 +39,8 @@ static bool choose_open(struct order *o)
 	}
 	if (file_at(o))
 		return false;
-	o->inst = below(INSTANCES);
+	if (!any_instance(o))
+		return false;
 	o->cpu = below(nr_cpus);
 	o->value = one_in(12) ? TRACE : one_in(16) ? PIPE : RAW;
 	if (o->value != RAW && one_in(2))
@@ -49,7 +50,7 @@ static bool choose_open(struct order *o)
 		o->flags |= O_NONBLOCK;
 	if (o->value == RAW && one_in(3))
 		o->flags |= O_RDWR;
-	return instances[o->inst].exists || one_in(20);
+	return true;
 }
 
 static void perform_open(const struct order *o, struct answer *a)
@@ -62,8 +63,7 @@ static void perform_open(const struct order *o, struct answer *a)
 	else
 		fd = cpu_file(ti, o->cpu, names[o->value], o->flags);
 	if (fd < 0) {
-		errno = -fd;
-		note(a, -1);
+		note_result(a, fd);
 		return;
 	}
 	note(a, dup2(fd, fd_of(o)));
@@ -89,11 +89,7 @@ static const char *judge_open(const struct order *o, const struct answer *a)
 	int file;
 
 	judge_begin();
-	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
-	if (storm) {	/* it is being removed */
-		why(MAYBE, ENODEV);
-		why(MAYBE, ENOMEM);
-	}
+	why_gone(o);
 	if (o->value == PIPE)
 		why(pipe_taken(o->inst, o->cpu), EBUSY);
 	bad = judged(a);
@@ -250,35 +246,29 @@ static bool choose_peek(struct order *o)
 	static const char *const peeked[] = {
 		"trace", "snapshot", "buffer_size_kb", "per_cpu/cpu0/trace", "per_cpu/cpu0/stats",
 		"events/header_page", "buffer_subbuf_size_kb", "current_tracer",
+		"per_cpu/cpu0/snapshot",
 	};
 
-	o->inst = below(INSTANCES);
-	strcpy(o->text, peeked[below(8)]);
-	return instances[o->inst].exists || one_in(20);
+	strcpy(o->text, peeked[below(9)]);
+	return any_instance(o);
 }
 
 static void perform_peek(const struct order *o, struct answer *a)
 {
 	static char text[65536];
-	ssize_t len = instance_read(dir_of(o->inst), o->text, text, sizeof(text));
 
-	errno = len < 0 ? -len : 0;
-	note(a, len < 0 ? -1 : len);
+	note_result(a, instance_read(dir_of(o->inst), o->text, text, sizeof(text)));
 }
 
 static const char *judge_peek(const struct order *o, const struct answer *a)
 {
 	judge_begin();
-	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
+	why_gone(o);
 	if (!strncmp(o->text, "events/", 7))
 		why(MAYBE, ENOENT);
-	if (!strcmp(o->text, "snapshot"))
+	if (strstr(o->text, "snapshot"))
 		why(unless_storm(is(instances[o->inst].tracer >= TRACER_LATENCY)), EBUSY);
-	if (storm) {
-		why(MAYBE, ENODEV);
-		why(MAYBE, EBUSY);
-		why(MAYBE, ENOMEM);
-	}
+	why(unless_storm(NO), EBUSY);
 	return judged(a);
 }
 

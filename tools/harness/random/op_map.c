@@ -50,8 +50,7 @@ static bool choose_range(struct order *o)
 	return true;
 }
 
-/* A range of which no area is outside: what it does is done to one. */
-static bool choose_inside(struct order *o)
+bool choose_inside(struct order *o)
 {
 	struct area *area = any_area(worker_of(o));
 
@@ -258,7 +257,7 @@ static const char *judge_munmap(const struct order *o, const struct answer *a)
 	const char *bad;
 
 	judge_begin();
-	if (wrong != 2)
+	if (wrong != 2 && !(wrong == 6 && storm))
 		why(is(range_cuts(w, o->at, o->len)), EINVAL);
 	bad = judged(a);
 	if (!bad && !a->err)
@@ -630,60 +629,6 @@ static const char *judge_remap(const struct order *o, const struct answer *a)
 	return NULL;
 }
 
-/* ---- mbind, move_pages, migrate_pages ---- */
-
-static bool choose_numa(struct order *o)
-{
-	o->value = below(4);
-	return choose_inside(o);
-}
-
-static long move_pages(const struct order *o)
-{
-	void *pages[4];
-	int nodes[4] = { 0 }, status[4];
-	unsigned int n = o->len < 4 ? o->len : 4, i;
-
-	for (i = 0; i < n; i++)
-		pages[i] = arena(o->at + i);
-	return syscall(SYS_move_pages, 0, n, pages, o->at & 1 ? nodes : NULL, status, 2 | 4);
-}
-
-static void perform_numa(const struct order *o, struct answer *a)
-{
-	unsigned long nodes = 1;
-	void *at = arena(o->at);
-	size_t len = o->len * PAGE;
-
-	switch (o->value) {
-	case 0:	/* MPOL_BIND, MPOL_MF_STRICT | MOVE | MOVE_ALL */
-		note(a, syscall(SYS_mbind, at, len, 2, &nodes, 64, 1 | 2 | 4));
-		break;
-	case 1:	/* MPOL_INTERLEAVE */
-		note(a, syscall(SYS_mbind, at, len, 3, &nodes, 64, 0));
-		break;
-	case 2:
-		note(a, move_pages(o));
-		break;
-	case 3:
-		note(a, syscall(SYS_migrate_pages, 0, 64, &nodes, &nodes));
-		break;
-	}
-}
-
-/* It moves nothing of it: the pages are where they are for all. */
-static const char *judge_numa(const struct order *o, const struct answer *a)
-{
-	judge_begin();
-	why(MAYBE, ENOSYS);
-	why(MAYBE, EIO);
-	why(MAYBE, EFAULT);
-	why(MAYBE, EPERM);
-	/* The policy that part of it has already splits nothing. */
-	why(o->value < 2 ? MAYBE : NO, EINVAL);
-	return judged(a);
-}
-
 const struct operation map_operations[] = {
 	{ "mmap", 60, false, true, choose_mmap, perform_mmap, judge_mmap },
 	{ "munmap", 22, false, true, choose_range, perform_munmap, judge_munmap },
@@ -692,6 +637,5 @@ const struct operation map_operations[] = {
 	{ "madvise", 40, false, true, choose_madvise, perform_madvise, judge_madvise },
 	{ "mlock", 8, false, true, choose_mlock, perform_mlock, judge_mlock },
 	{ "remap_file_pages", 6, false, true, choose_remap, perform_remap, judge_remap },
-	{ "mbind", 6, false, true, choose_numa, perform_numa, judge_numa },
 	{ NULL, 0, false, false, NULL, NULL, NULL },
 };

@@ -5,35 +5,13 @@
 
 #include "random.h"
 
-static bool any_instance(struct order *o)
-{
-	o->inst = below(INSTANCES);
-	return instances[o->inst].exists || one_in(30);
-}
-
-static void answer(struct answer *a, int err)
-{
-	errno = -err;
-	note(a, err ? -1 : 0);
-}
-
-/* In a storm the instance may be going. */
-static void why_gone(const struct order *o)
-{
-	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
-	if (storm) {
-		why(MAYBE, ENODEV);
-		why(MAYBE, ENOMEM);
-	}
-}
-
 /* Writes o->text to a file whose name depends on the operation. */
 static void write_setting(const struct order *o, struct answer *a, const char *file)
 {
 	if (o->cpu < 0)
-		answer(a, instance_write(dir_of(o->inst), file, o->text));
+		note_result(a, instance_write(dir_of(o->inst), file, o->text));
 	else
-		answer(a, cpu_write(dir_of(o->inst), o->cpu, file, o->text));
+		note_result(a, cpu_write(dir_of(o->inst), o->cpu, file, o->text));
 }
 
 /* ---- sizes ---- */
@@ -307,7 +285,7 @@ static bool choose_hotplug(struct order *o)
 
 static void perform_hotplug(const struct order *o, struct answer *a)
 {
-	answer(a, switch_cpu_online(o->cpu, o->value));
+	note_result(a, switch_cpu_online(o->cpu, o->value));
 }
 
 static const char *judge_hotplug(const struct order *o, const struct answer *a)
@@ -336,7 +314,7 @@ static bool choose_mkdir(struct order *o)
 
 static void perform_mkdir(const struct order *o, struct answer *a)
 {
-	answer(a, make_instance(o->inst));
+	note_result(a, make_instance(o->inst));
 }
 
 static const char *judge_mkdir(const struct order *o, const struct answer *a)

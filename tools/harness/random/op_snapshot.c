@@ -2,32 +2,13 @@
 /* Operations that take snapshots, or prepare to. */
 #include "random.h"
 
-#define PRINT_TRIGGER	"events/ftrace/print/trigger"
-/* An event that does not happen here. */
-#define QUIET_TRIGGER	"events/module/module_load/trigger"
-#define HIST		"hist:keys=name:t=taints:onchange($t).snapshot()"
-
-static bool any_instance(struct order *o)
-{
-	o->inst = below(INSTANCES);
-	o->cpu = -1;
-	return instances[o->inst].exists;
-}
-
-static void answer(struct answer *a, int err)
-{
-	errno = -err;
-	note(a, err ? -1 : 0);
-}
-
-static void why_gone(const struct order *o)
-{
-	why(unless_storm(is(!instances[o->inst].exists)), ENOENT);
-	if (storm) {
-		why(MAYBE, ENODEV);
-		why(MAYBE, ENOMEM);
-	}
-}
+static const struct hist {
+	const char	*file, *text;
+} hists[NR_HISTS] = {
+	[HIST_NEVER]	= { QUIET_TRIGGER, NEVER_TEXT },
+	[HIST_CHANGE]	= { PRINT_TRIGGER, CHANGE_TEXT },
+	[HIST_MAX]	= { PRINT_TRIGGER, MAX_TEXT },
+};
 
 /* Until they are closed, who reads "trace" holds the wrong buffer in place. */
 static void mark_swapped(int inst)
@@ -69,6 +50,39 @@ void snapshot_taken(int inst)
 	mark_swapped(inst);
 }
 
+/* A histogram takes a snapshot when it sees another process, or one of a larger number. */
+static bool hist_fires(struct instance *in, pid_t pid)
+{
+	bool fires = (in->hist == HIST_CHANGE && pid != in->hist_pid) ||
+		     (in->hist == HIST_MAX && pid > in->hist_pid);
+
+	if (fires)
+		in->hist_pid = pid;
+	return fires;
+}
+
+void text_written(int inst, int worker)
+{
+	struct instance *in = &instances[inst];
+	bool fires = hist_fires(in, workers[worker].pid);
+
+	if (in->trigger && in->hist)
+		blur(inst);
+	else if (in->trigger || fires)
+		snapshot_taken(inst);
+}
+
+/* Who opens a trigger file to write it anew takes the histograms off that event. */
+static bool took_hist_off(int inst, const char *file)
+{
+	struct instance *in = &instances[inst];
+
+	if (!in->exists || !in->hist || strcmp(hists[in->hist].file, file))
+		return false;
+	in->hist = 0;
+	return true;
+}
+
 /* It takes place on that CPU, if that is there and records. */
 static void cpu_snapshot_taken(int inst, int cpu)
 {
@@ -100,8 +114,7 @@ static bool choose_snapshot(struct order *o)
 	if (!any_instance(o))
 		return false;
 	o->value = one_in(2) ? 1 : below(3);
-	if (one_in(2))
-		o->cpu = below(nr_cpus);
+	o->cpu = one_in(2) ? -1 : (int)below(nr_cpus);
 	/* A trigger without a buffer turns off all tracing. */
 	if (!storm && !o->value && instances[o->inst].trigger)
 		return false;
@@ -112,9 +125,9 @@ static bool choose_snapshot(struct order *o)
 static void perform_snapshot(const struct order *o, struct answer *a)
 {
 	if (o->cpu < 0)
-		answer(a, instance_write(dir_of(o->inst), "snapshot", o->text));
+		note_result(a, instance_write(dir_of(o->inst), "snapshot", o->text));
 	else
-		answer(a, cpu_write(dir_of(o->inst), o->cpu, "snapshot", o->text));
+		note_result(a, cpu_write(dir_of(o->inst), o->cpu, "snapshot", o->text));
 }
 
 static void snapshot_written(const struct order *o)
@@ -174,7 +187,7 @@ static bool choose_trigger(struct order *o)
 
 static void perform_trigger(const struct order *o, struct answer *a)
 {
-	answer(a, instance_write(dir_of(o->inst), PRINT_TRIGGER, o->text));
+	note_result(a, instance_write(dir_of(o->inst), PRINT_TRIGGER, o->text));
 }
 
 static const char *judge_trigger(const struct order *o, const struct answer *a)
@@ -183,6 +196,7 @@ static const char *judge_trigger(const struct order *o, const struct answer *a)
 	bool set = o->text[0] != '!';
 	const char *bad;
 
+	took_hist_off(o->inst, PRINT_TRIGGER);
 	judge_begin();
 	why_gone(o);
 	if (set) {
@@ -203,42 +217,46 @@ static const char *judge_trigger(const struct order *o, const struct answer *a)
 
 static bool choose_hist(struct order *o)
 {
+	const struct instance *in;
+
 	if (!any_instance(o))
 		return false;
-	strcpy(o->text, one_in(instances[o->inst].hist ? 4 : 2) ? HIST : "!" HIST);
+	in = &instances[o->inst];
+	o->value = in->hist && !one_in(4) ? in->hist : 1 + (int)below(NR_HISTS - 1);
+	o->flags = one_in(in->hist ? 4 : 2);
+	snprintf(o->text, sizeof(o->text), "%s%s", o->flags ? "" : "!", hists[o->value].text);
 	return true;
 }
 
 static void perform_hist(const struct order *o, struct answer *a)
 {
-	answer(a, instance_write(dir_of(o->inst), QUIET_TRIGGER, o->text));
+	note_result(a, instance_write(dir_of(o->inst), hists[o->value].file, o->text));
 }
 
 static const char *judge_hist(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];
-	bool set = o->text[0] != '!';
+	bool off = took_hist_off(o->inst, hists[o->value].file), set = o->flags;
 	const char *bad;
 
 	judge_begin();
 	why_gone(o);
 	if (set) {
-		/* The same once more is no other, and does nothing. */
-		why(in->hist ? MAYBE : unless_storm(NO), EEXIST);
-		why(in->hist ? MAYBE : unless_storm(NO), EBUSY);
+		why(unless_storm(is(in->hist)), EBUSY);
+		why(unless_storm(NO), EEXIST);
 		why(mapped(o->inst, -1), EBUSY);
 		why(unless_storm(is(in->tracer >= TRACER_LATENCY)), EBUSY);
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	} else {
-		why(in->hist && !storm ? NO : MAYBE, ENOENT);
-		why(in->hist && !storm ? NO : MAYBE, EINVAL);
+		why(off && !storm ? NO : MAYBE, ENOENT);
+		why(off && !storm ? NO : MAYBE, EINVAL);
 	}
 	bad = judged(a);
-	if (bad || a->err)
+	if (bad || a->err || !set)
 		return bad;
-	if (set)
-		allocated(o->inst);
-	in->hist = set;
+	allocated(o->inst);
+	in->hist = o->value;
+	in->hist_pid = 0;
 	return NULL;
 }
 
@@ -258,7 +276,7 @@ static void perform_tracer(const struct order *o, struct answer *a)
 	char text[64];
 	unsigned int i;
 
-	answer(a, instance_write(dir_of(o->inst), "current_tracer", o->text));
+	note_result(a, instance_write(dir_of(o->inst), "current_tracer", o->text));
 	if (instance_read(dir_of(o->inst), "current_tracer", text, sizeof(text)) <= 0)
 		return;
 	strtok(text, "\n");
@@ -311,7 +329,7 @@ static const char *judge_tracer(const struct order *o, const struct answer *a)
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	}
 	bad = judged(a);
-	if (bad || storm)
+	if (bad || storm || !in->exists)
 		return bad;
 	if (a->err && taken == NO && a->value != in->tracer)
 		return complain("refused, but current_tracer is %s now", tracers[a->value]);

@@ -14,9 +14,10 @@ struct setting {
 };
 
 static const struct setting settings[] = {
-	{ "events/ftrace/print/trigger", "!snapshot", true },
-	{ "events/module/module_load/trigger",
-	  "!hist:keys=name:t=taints:onchange($t).snapshot()", true },
+	{ PRINT_TRIGGER, "!snapshot", true },
+	{ PRINT_TRIGGER, "!" CHANGE_TEXT, true },
+	{ PRINT_TRIGGER, "!" MAX_TEXT, true },
+	{ QUIET_TRIGGER, "!" NEVER_TEXT, true },
 	{ "current_tracer", "nop", false },
 	{ "options/function-trace", "0", true },
 	{ "options/overwrite", "1", false },
@@ -37,8 +38,10 @@ static const struct setting changes[] = {
 	{ "per_cpu/cpu0/buffer_size_kb", "16", false },
 	{ "snapshot", "1", false },
 	{ "per_cpu/cpu0/snapshot", "1", false },
-	{ "events/ftrace/print/trigger", "snapshot", false },
-	{ "events/ftrace/print/trigger", "!snapshot", false },
+	{ PRINT_TRIGGER, "snapshot", false },
+	{ PRINT_TRIGGER, "!snapshot", false },
+	{ PRINT_TRIGGER, CHANGE_TEXT, false },
+	{ PRINT_TRIGGER, "!" CHANGE_TEXT, false },
 	{ "snapshot", "0", false },
 	{ "buffer_subbuf_size_kb", "16", false },
 };
@@ -153,17 +156,30 @@ static const char *check_instance(int inst)
 		bad = check_events(inst, cpu);
 	if (!bad)
 		bad = apply_all(inst, changes, COUNT(changes));
+	if (wrong == 8)
+		write_numbered(inst, 0, 1, sizeof(struct event_payload));
 	for (cpu = 0; cpu < nr_cpus && !bad; cpu++)
 		bad = check_zero(inst, cpu);
 	return bad;
 }
 
+/* A mapping, that nobody takes away. */
+static void leave_something(void)
+{
+	struct mapped_buffer mb;
+
+	buffer_map(&mb, dir_of(0), 0, O_NONBLOCK);
+}
+
 /* One instance goes, for there is nothing that keeps it. */
 const char *check_quiet(void)
 {
-	const char *bad = settle_all();
+	const char *bad;
 	int i, going = 1 + below(INSTANCES - 1);
 
+	if (wrong == 7)
+		leave_something();
+	bad = settle_all();
 	for (i = 0; i < INSTANCES && !bad; i++) {
 		if (instances[i].exists)
 			bad = check_instance(i);

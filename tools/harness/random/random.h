@@ -31,6 +31,7 @@
 #define PIPES		2	/* of a worker */
 #define AREAS		32	/* of a worker */
 #define FILES		128
+#define SIZES		1024	/* of events, kept */
 
 /* Where workers map: pages of a region that nothing else is in. */
 #define ARENA		0x200000000000ul
@@ -71,6 +72,7 @@ struct span {
  */
 struct account {
 	uint32_t	seq;		/* of the next event */
+	uint16_t	sizes[SIZES];	/* of the last ones */
 	uint64_t	others;		/* events without number */
 	bool		vague;		/* how many there are is not known */
 	bool		loose;		/* nor in which order they come out */
@@ -97,6 +99,7 @@ struct shared {
 
 extern struct shared *shared;
 extern unsigned int nr_cpus;
+extern unsigned int nr_nodes;	/* of memory */
 extern bool storm;	/* without lockstep: others change what is shared */
 extern unsigned int piped;	/* whether workers keep spliced pages in pipes */
 extern int wrong;	/* where the oracle shall lie, to show that it can fail */
@@ -125,10 +128,14 @@ struct operation {
 
 extern const struct operation map_operations[], file_operations[], data_operations[],
 			      process_operations[], setting_operations[],
-			      snapshot_operations[];
+			      snapshot_operations[], numa_operations[];
 const struct operation *operation(int op);
 void operations_begin(void);
 void choose_operation(struct order *o, int worker);
+/* Seldom one that is not there. */
+bool any_instance(struct order *o);
+/* A range of which no area is outside: what is done to it is done to one. */
+bool choose_inside(struct order *o);
 const char *judge(const struct order *o, const struct answer *a);
 bool all_operations_done(bool tell);
 
@@ -154,6 +161,8 @@ static inline enum tri unless_storm(enum tri t)
 void judge_begin(void);
 /* There is a reason (or may be one) to refuse it with @err. */
 void why(enum tri t, int err);
+/* The order's instance is not there. */
+void why_gone(const struct order *o);
 /* NULL, or what is wrong with success or with this error. */
 const char *judged(const struct answer *a);
 const char *complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -176,11 +185,21 @@ struct instance {
 	unsigned int	order;
 	unsigned long	nr_pages[MAX_CPUS];
 	bool		allocated;	/* the snapshot buffer */
-	bool		trigger, hist;
+	bool		trigger;
+	int		hist;		/* which, or 0 */
+	pid_t		hist_pid;	/* of the snapshot that it took last */
 	int		tracer;
 	bool		on, was_off, overwrite;
 	int		percent;
 };
+
+/* Snapshots of histograms, on an event that does not happen here, and on that of texts */
+enum { HIST_NEVER = 1, HIST_CHANGE, HIST_MAX, NR_HISTS };
+
+#define QUIET_TRIGGER	"events/module/module_load/trigger"
+#define NEVER_TEXT	"hist:keys=name:t=taints:onchange($t).snapshot()"
+#define CHANGE_TEXT	"hist:keys=ip:p=common_pid:onchange($p).snapshot()"
+#define MAX_TEXT	"hist:keys=ip:m=common_pid:onmax($m).snapshot()"
 
 extern struct instance instances[INSTANCES];
 extern struct file files[FILES];
@@ -198,6 +217,8 @@ int open_files(int inst, int kind);
 enum tri readers_of_trace(int inst, int cpu);
 /* The events of the instance are not only ours, or are somewhere else. */
 void blur(int inst);
+/* A text was written to trace_marker by this worker: it may set off a snapshot. */
+void text_written(int inst, int worker);
 /* The buffers of all CPUs have changed places with those of the snapshot. */
 void snapshot_taken(int inst);
 void clear_accounts(struct account *accounts, bool all);
@@ -269,9 +290,11 @@ long stat_entries(int inst, int cpu);
 long stat_sum(int inst, int cpu);
 /* Numbered events of @size bytes; how many were taken, or an error. */
 long write_numbered(int inst, int cpu, unsigned int count, size_t size);
+/* Do the last @nr events fit in one sub-buffer of @size bytes? MAYBE: not known. */
+enum tri fit_one_subbuf(int inst, int cpu, long nr, size_t size);
 /* Something is about to be consumed; what it was is noted, if it was wrong. */
-struct tally *tally_begin(int inst, int cpu);
-void tally_check(int inst, int cpu, struct answer *a);
+struct tally *tally_begin(struct account *acc);
+void tally_check(struct account *acc, struct answer *a);
 /* Are these records, and whole events? */
 bool subbuf_sane(const void *subbuf, size_t size);
 
@@ -292,7 +315,9 @@ static inline int pipe_end(int slot, int end)
 	return PIPE_BASE + 2 * slot + end;
 }
 
+/* Of a system call; and of a function that returns a negative errno. */
 void note(struct answer *a, long ret);
+void note_result(struct answer *a, long ret);
 void perform(const struct order *o, struct answer *a);
 void work(int worker) __attribute__((noreturn));
 void look_at_maps(struct seat *seat);

@@ -12,6 +12,12 @@ void note(struct answer *a, long ret)
 	a->err = ret < 0 ? errno : 0;
 }
 
+void note_result(struct answer *a, long ret)
+{
+	errno = ret < 0 ? -ret : 0;
+	note(a, ret < 0 ? -1 : ret);
+}
+
 /* ---- signals ---- */
 
 static sigjmp_buf after_fault;
