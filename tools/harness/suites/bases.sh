@@ -3,7 +3,8 @@
 #
 # suites/bases.sh: git am takes the mails of the series, and what they touch
 # compiles, on the newest and the oldest kernel source that Debian's archive
-# has, back to $oldest_base, and on stable's own tarball.
+# has, and on stable's own tarball. A source before $oldest_base first takes
+# what stable has changed since in the files that the series edits.
 
 . "$(dirname "$0")/../check-lib.sh"
 . "$harness/kernel.sh"
@@ -40,24 +41,27 @@ compiles()
 	! grep -A 5 'warning:' "$work/make.log"
 }
 
-# try_base NAME TARBALL
+# What the series edits, as it is in another tarball.
+catch_up()
+{
+	tar -C "$work/tree" -xf "$1" --strip-components=1 "${edited[@]/#/linux-source-6.1/}"
+}
+
+# try_base NAME TARBALL [TARBALL-TO-CATCH-UP-WITH]
 try_base()
 {
 	step "unpacking ${2##*/}" unpack-other unpack "$2"
+	[ -z "${3:-}" ] || step "taking what changed up to ${3##*/}" catch-up catch_up "$3"
 	check "bases: git am takes the series on $1" applies
 	check "bases: what the series touches compiles on $1" compiles
 }
 
-# since_oldest: those of the versions that come in for which the series is
-since_oldest()
+# since OLDEST: those of the versions that come in
+since()
 {
 	local version
 	while read -r version; do
-		if dpkg --compare-versions "$version" ge "$oldest_base"; then
-			printf '%s\n' "$version"
-		else
-			echo "# Linux $version is older than $oldest_base, for which the series is: not tried" >&2
-		fi
+		! dpkg --compare-versions "$version" ge "$1" || printf '%s\n' "$version"
 	done
 }
 
@@ -68,20 +72,25 @@ newest_orig()
 	while read -r version; do
 		orig=$(archive_orig "$version") && { orig_version=$version; return; }
 		say "-- the archive lists linux $version, but its tarball cannot be had: see $logs/archive-orig.log"
-	done < <(archive_versions source linux | since_oldest 2>/dev/null | tac)
+	done < <(archive_versions source linux | since "$oldest_base" | tac)
 	return 1
 }
 
 open_archive
-mapfile -t sources < <(archive_versions binary linux-source-6.1 | since_oldest)
-[ ${#sources[@]} -gt 0 ] || die "the archive has no linux-source-6.1 since $oldest_base"
+mapfile -t sources < <(archive_versions binary linux-source-6.1)
+mapfile -t since_then < <(printf '%s\n' "${sources[@]}" | since "$oldest_base")
+first=${since_then[0]:-}
+[ -n "$first" ] || die "the archive has no linux-source-6.1 since $oldest_base"
 newest_orig || die "the archive has no tarball of linux since $oldest_base"
 mails
 mapfile -t files < <(matching "$kernel_code.*\.c\$" "${edited[@]}" "${new[@]}")
 mapfile -t objs < <(objects_of "$work/stage" "${files[@]}")
 
-echo 1..6
 newest=${sources[-1]} oldest=${sources[0]}
+echo "1..$([ "$oldest" = "$first" ] && echo 6 || echo 8)"
 try_base "the newest linux-source-6.1, $newest" "$(archive_source "$newest")"
-try_base "the oldest linux-source-6.1, $oldest" "$(archive_source "$oldest")"
+try_base "linux-source-6.1 $first" "$(archive_source "$first")"
+[ "$oldest" = "$first" ] ||
+	try_base "the oldest linux-source-6.1, $oldest, caught up with $first" \
+		"$(archive_source "$oldest")" "$(archive_source "$first")"
 try_base "the tarball of linux $orig_version" "$orig"
