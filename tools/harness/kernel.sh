@@ -98,7 +98,7 @@ compile()
 	local targets=("${boots##*/}" modules)
 	[ "$karch" != um ] || targets=(linux)
 	# Whatever the compiler has to say about the series is said each time.
-	[ ${#fragments[@]} -eq 0 ] || rm -rf "$build/kernel/trace" "$build/fs/tracefs"
+	rm -rf "$build/kernel/trace" "$build/fs/tracefs"
 	kmake "${targets[@]}" || { rm "$build/.unfinished"; return 1; }
 	rm "$build/.unfinished"
 }
