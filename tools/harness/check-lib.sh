@@ -50,6 +50,13 @@ new_findings()
 	comm -13 <(without_lines <"$1") <(without_lines <"$2")
 }
 
+# no_new_findings STOCK OURS: prints them, and fails if there are some
+no_new_findings()
+{
+	new_findings "$1" "$2" >"$work/unknown"
+	empty "$work/unknown"
+}
+
 # The mails of the series; somebody has to have sent them.
 mails()
 {
@@ -76,10 +83,4 @@ am_series()
 	git add -A
 	git commit -q --allow-empty -m base
 	git am -q "$work"/mails/*.patch
-}
-
-empty()
-{
-	cat "$1"
-	[ ! -s "$1" ]
 }

@@ -11,8 +11,6 @@
 out=${1:-$top/build/deb}
 parts=(tools/lib/tracemap tools/tracing/tracemap include/uapi/linux/trace_{mmap,live}.h)
 
-version() { sed -n 's/^VERSION := //p' "$top/tools/lib/tracemap/Makefile"; }
-
 copy_sources()
 {
 	mkdir "$1"
@@ -20,7 +18,7 @@ copy_sources()
 	cp -R "$harness/debian" "$1/debian"
 	mkdir "$1/debian/source"
 	echo '3.0 (native)' >"$1/debian/source/format"
-	changelog tracemap "$(version)" "$(changed "${parts[@]}" tools/harness/debian)" \
+	changelog tracemap "$(project_version)" "$(changed "${parts[@]}" tools/harness/debian)" \
 		"As built from the sources of this version." >"$1/debian/changelog"
 	# As if every umask were the same.
 	chmod -R u=rwX,go=rX "$1"

@@ -25,3 +25,10 @@ check()
 	set -e
 	result $status "$name" "$work/check.log"
 }
+
+# empty FILE: fails, and prints it, if it is not
+empty()
+{
+	cat "$1"
+	[ ! -s "$1" ]
+}

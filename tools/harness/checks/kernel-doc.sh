@@ -16,8 +16,7 @@ no_findings()
 	: >"$work/stock"
 	[ ! -e "$base/$1" ] || kernel_doc "$base" "$1" >"$work/stock"
 	kernel_doc "$work/stage" "$1" >"$work/ours"
-	new_findings "$work/stock" "$work/ours" >"$work/unknown"
-	empty "$work/unknown"
+	no_new_findings "$work/stock" "$work/ours"
 }
 
 mapfile -t files < <(matching '^(include|kernel|mm|fs|lib)/.*\.[ch]$' "${edited[@]}" "${new[@]}")

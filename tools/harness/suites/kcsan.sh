@@ -112,8 +112,6 @@ judge()
 	pairs other | sed 's/^/# elsewhere, not judged: /'
 }
 
-empty() { [ ! -s "$1" ] || { cat "$1"; return 1; }; }
-
 run_load()
 {
 	local status=0

@@ -107,8 +107,7 @@ compile_objects()
 	# shellcheck disable=SC2046 # they are words
 	mapfile -t objs < <(objects_of "$src" $(compiled "${all[$1 - 1]}"))
 	compiler_findings "${objs[@]}" >"$work/findings"
-	new_findings "$work/stock" "$work/findings" >"$work/unknown"
-	empty "$work/unknown"
+	no_new_findings "$work/stock" "$work/findings"
 }
 
 # ---- coccinelle ----
@@ -129,8 +128,7 @@ search_patch()
 	mapfile -t known < <(in_stock "${files[@]}")
 	coccinelle "$base" "${known[@]}" >"$work/stock"
 	coccinelle "$work/stage" "${files[@]}" >"$work/findings"
-	new_findings "$work/stock" "$work/findings" >"$work/unknown"
-	empty "$work/unknown"
+	no_new_findings "$work/stock" "$work/findings"
 }
 
 # A tool that never finds anything would let every patch pass.
