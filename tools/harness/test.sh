@@ -16,17 +16,21 @@ run_suite()
 	shift
 	echo "# suite $name"
 	set +e
-	"$@" 9>&- | gawk -v suite="$name" -v tally="$work/$name.tally" '
+	{
+		"$@" 2>&1 >&3 3>&- 9>&- | tee "$work/$name.err" >&2
+		exit "${PIPESTATUS[0]}"
+	} 3>&1 | gawk -v suite="$name" -v tally="$work/$name.tally" -v failures="$work/failed" '
 		/^TAP version/	{ next }
 		/^1\.\.[0-9]+/	{ planned += substr($1, 4); next }
 		/^ok .*# *[Ss][Kk][Ii][Pp]/	{ sub(/^ok/, "not ok") }
 		/^(not )?ok /	{ n++; if ($1 == "ok") passed++; else failed++ }
 		/^ok /		{ sub(/^ok [0-9]* *-? */, "ok - " suite ": ") }
 		/^not ok /	{ sub(/^not ok [0-9]* *-? */, "not ok - " suite ": ") }
+		/^not ok /	{ print >>failures }
 		{ print; fflush() }
 		END {
 			if (n < planned) {
-				print "not ok - " suite ": " planned " tests planned, " n + 0 " ran"
+				print "not ok - " suite ": " planned " tests planned, " n + 0 " ran" | "tee -a " failures
 				failed += planned - n
 			}
 			print passed + 0, failed + 0 > tally
@@ -35,12 +39,17 @@ run_suite()
 	set -e
 	read -r passed failed <"$work/$name.tally"
 	if { [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; } || [ $((passed + failed)) -eq 0 ]; then
-		echo "not ok - $name: ended with status $status and nothing that says why"
+		echo "not ok - $name: ended with status $status" | tee -a "$work/failed"
 		failed=$((failed + 1))
 	fi
-	rm "$work/$name.tally"
+	[ "$status" -eq 0 ] || said_at_end "$work/$name.err"
+	rm "$work/$name.tally" "$work/$name.err"
 	echo "$name $passed $failed $((SECONDS - start))" >>"$work/tally"
 }
+
+# said_at_end FILE: what a guest or a step that failed said of it, once more
+# where the results are: with several at once they are far apart.
+said_at_end() { grep -E '^(   \| |guest: )' "$1" | tail -n 120 | sed 's/^/# /' || :; }
 
 # arch_tests NAME: what make test ARCH= runs; a line of the table for it.
 arch_tests()
@@ -145,6 +154,7 @@ rest_of_all()
 
 summary()
 {
+	sed 's/^not ok/# FAILED/' "$work/failed"
 	awk '	{ printf "# %-20s %5d passed %5d failed %6d s\n", $1, $2, $3, $4
 		  passed += $2; failed += $3 }
 		END { printf "%d passed, %d failed\n", passed, failed; exit failed != 0 }' "$work/tally"
@@ -157,6 +167,7 @@ scratch
 halved=(two)
 [ "$what" != all ] || halved=()
 : >"$work/tally"
+: >"$work/failed"
 : >"$work/table"
 case $what in
 check)		suite check ;;
