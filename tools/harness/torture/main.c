@@ -33,6 +33,7 @@ static const char *const faults[] = {
 	[NOT_ONCE]	= "every event consumed comes out once and in order",
 	[WRONG_FIGURES]	= "the figures are right when all is quiet",
 	[NOT_WOKEN]	= "whoever waits is woken by what it waits for",
+	[NOT_REFUSED]	= "a snapshot that the kernel takes is refused while a buffer is mapped",
 	[STUCK]		= "nobody is stuck or refused",
 };
 
@@ -451,6 +452,8 @@ int main(int argc, char **argv)
 	if (read_file(TRACEFS_DIR "/events/header_page", text, sizeof(text)) <= 0 ||
 	    !subbuf_format_parse(&this_round.format, text))
 		return 1;
+	if (!stock)
+		check_snapshots();
 	if (!make_instance())
 		return 1;
 	run(atoi(argv[1]));

@@ -39,7 +39,7 @@ extern const char *const ways[NR_WAYS];
 
 /* What can go wrong: a test each. */
 enum fault { NOT_WHOLE, NOT_IN_ORDER, NOT_EXACT, NOT_ONCE, WRONG_FIGURES,
-	     NOT_WOKEN, STUCK, NR_FAULTS };
+	     NOT_WOKEN, NOT_REFUSED, STUCK, NR_FAULTS };
 
 /* What has to happen, lest the run prove little. */
 enum deed { EVENTS_MISSED, LOOKS_REFUSED, RESETS_SEEN, CALM_RESETS_SEEN, OBSERVERS_ATTACHED,
@@ -88,6 +88,8 @@ int writers_start(void);
 int writers_single(void);
 int writers_fire(unsigned int ctx);
 int writers_stop(void);
+/* One of the top level, taken in the kernel. */
+int writers_snapshot(void);
 /* How many numbers each context of a CPU has given out. */
 bool writers_counts(int cpu, uint32_t counts[NR_CONTEXTS]);
 /* Events committed since the last reset, as the kernel's files say. */
@@ -120,5 +122,8 @@ void observe(int cpu, int speed);
 void consume(int cpu, int act);
 void disturb(enum act act);
 void fire_single(int cpu, int act);
+
+/* snapshot.c */
+void check_snapshots(void);
 
 #endif /* HARNESS_TORTURE_H */

@@ -40,6 +40,11 @@ int writers_stop(void)
 	return write_file(FOLDER "run", "stop");
 }
 
+int writers_snapshot(void)
+{
+	return write_file(FOLDER "run", "snapshot");
+}
+
 bool writers_counts(int cpu, uint32_t counts[NR_CONTEXTS])
 {
 	char text[1024], *line = text;

@@ -9,14 +9,15 @@
  *
  * Two files in debugfs, in the folder torture_event:
  *
- * run: takes a command. All but the last end what goes on, and return when nobody
- * fires any more; numbers begin with 0 then.
+ * run: takes a command. The first two and stop wait until nobody fires any more of
+ * what went on; the first two begin with number 0.
  *
  *	start SEED WORDS DISCARD	everybody fires, payloads of up to WORDS words;
  *					DISCARD of 256 events are not to be kept
  *	single SEED WORDS		nobody fires unless told to:
  *	fire CONTEXT			one event, on the CPU of the caller
  *	stop				nobody fires; numbers stay
+ *	snapshot			tracing_snapshot(): of the top level
  *
  * counts: a line for each CPU: its number, and for each of task, softirq,
  * hardirq and NMI how many numbers were given out.
@@ -376,6 +377,10 @@ static int command(const char *line)
 
 	if (sscanf(line, "fire %u", &ctx) == 1)
 		return fire_one(ctx);
+	if (sysfs_streq(line, "snapshot")) {
+		tracing_snapshot();
+		return 0;
+	}
 	if (sysfs_streq(line, "stop")) {
 		stop();
 		return 0;
