@@ -117,15 +117,15 @@ probe_kvm()
 	local DISK='' image=${image:-}
 
 	if [ ! -e "$known" ]; then
-		echo tcg >"$known.new"
+		echo tcg >"$known.$$"
 		if [ -w /dev/kvm ]; then
 			say "-- trying KVM for 10 s"
 			image=${image:-$("$harness/kernel.sh")}
 			make_initrd true
 			boot kvm 10 >/dev/null </dev/null || :
-			[ ! -s "$work/verdict" ] || echo kvm >"$known.new"
+			[ ! -s "$work/verdict" ] || echo kvm >"$known.$$"
 		fi
-		mv "$known.new" "$known"
+		mv "$known.$$" "$known"
 		[ "$(cat "$known")" = kvm ] ||
 			say "-- KVM does not run a guest here: emulating (TCG), several times slower; remembered"
 	fi
