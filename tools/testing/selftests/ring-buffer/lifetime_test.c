@@ -571,6 +571,33 @@ TEST_F(removal, rmdir_is_refused_while_a_trigger_file_is_open)
 	instance_forget(&self->ti);
 }
 
+#ifndef NO_HIST_TRIGGERS
+/* An event that is removed asks nobody: its trigger file has to know. */
+TEST_F(removal, a_trigger_file_outlives_its_event)
+{
+	static const char events[] = TRACEFS_DIR "/synthetic_events";
+	char text[64];
+	int fd;
+
+	ASSERT_EQ(0, write_file(events, "ring_buffer_test int number"));
+	fd = instance_file(&self->ti, "events/synthetic/ring_buffer_test/trigger", O_RDWR);
+	EXPECT_LE(0, fd);
+	EXPECT_LT(0, read(fd, text, sizeof(text)));
+	EXPECT_EQ(0, lseek(fd, 0, SEEK_SET));
+	/* It is opened to be emptied. */
+	ASSERT_EQ(0, write_file(events, ""));
+	EXPECT_EQ(-1, read(fd, text, sizeof(text)));
+	EXPECT_EQ(ENODEV, errno);
+	EXPECT_EQ(-1, write(fd, "traceoff", 8));
+	EXPECT_EQ(ENODEV, errno);
+	EXPECT_EQ(-1, rmdir(self->ti.dir));
+	EXPECT_EQ(EBUSY, errno);
+	close(fd);
+	EXPECT_EQ(0, rmdir(self->ti.dir));
+	instance_forget(&self->ti);
+}
+#endif
+
 /* Pages pinned outlive even their instance. */
 TEST_F(removal, pages_pinned_by_vmsplice_outlive_the_instance)
 {
