@@ -990,13 +990,9 @@ static void resize_forever(struct trace_instance *ti)
 
 static void plug_forever(struct trace_instance *ti)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
-		 ti->cpu);
 	for (;;) {
-		write_file(path, "0");
-		write_file(path, "1");
+		switch_cpu_online(ti->cpu, false);
+		switch_cpu_online(ti->cpu, true);
 		sleep_ms(10);
 	}
 }
@@ -1047,7 +1043,7 @@ static void expect_race_is_safe(struct __test_metadata *_metadata,
 	EXPECT_EQ(-EAGAIN, child_status(writer, 0));
 	EXPECT_EQ(0, kill_child(writer));
 	/* Whatever was interrupted, the buffer works. */
-	write_file("/sys/devices/system/cpu/cpu1/online", "1");
+	switch_cpu_online(ti->cpu, true);
 	run_on_cpu(ti->cpu);
 	EXPECT_EQ(0, instance_write(ti, "trace", ""));
 	ASSERT_EQ(0, use_size(ti, LARGE_KB));
