@@ -37,7 +37,7 @@ lie_in_guest()
 		for n in 1 2 3 4 5; do
 			lie $n storm=0
 		done
-		lie 6 operations=10 storm=1000
+		lie 6 rounds=100 operations=10 storm=1000
 		lie 7 operations=10 storm=0
 		lie 8 operations=10 storm=0
 		for try in 1 2; do
