@@ -84,7 +84,9 @@ boot()
 	case $accel in
 	kvm)	machine+=(-cpu host) ;;
 	tcg)	accel=tcg,thread=${THREAD:-$thread} machine+=(-cpu "$cpu${CPU:+,$CPU}")
-		append+="${tcg_append:+ $tcg_append} watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150" ;;
+		append+="${tcg_append:+ $tcg_append} watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=150"
+		# Not expedited: those are called stalled after 26 s.
+		append+=" rcupdate.rcu_normal_after_boot=1" ;;
 	esac
 	if [ -n "${ICOUNT:-}" ]; then
 		icount=(-icount "shift=0,sleep=off" -rtc "base=2024-01-01,clock=vm")
