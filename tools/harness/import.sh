@@ -14,6 +14,14 @@ first=${3:-base}
 
 in_tree() { git -C "$tree" "$@"; }
 
+# Before anything here is touched
+in_tree rev-parse -q --verify "$first^{commit}" >/dev/null 2>&1 ||
+	die "$tree is no git tree with the tag $first: CONTRIBUTING.md says how to make one"
+in_tree rev-parse -q --verify "$branch^{commit}" >/dev/null ||
+	die "$tree has no branch $branch: BRANCH= names another"
+mapfile -t commits < <(in_tree rev-list --reverse --no-merges "$first..$branch")
+[ ${#commits[@]} -gt 0 ] || die "there is no commit from $first to $branch in $tree"
+
 # A message without what "make series" adds again.
 message()
 {
@@ -51,7 +59,7 @@ new_files | sort >"$work/old"
 mkdir "$work/patches"
 : >"$work/new"
 number=0
-for commit in $(in_tree rev-list --reverse --no-merges "$first..$branch"); do
+for commit in "${commits[@]}"; do
 	number=$((number + 1))
 	name=$(printf '%04d-%s.patch' $number "$(in_tree log -1 --format=%f "$commit" | cut -c1-52)")
 	import_commit "$commit" "$work/patches/$name"
@@ -59,7 +67,7 @@ done
 
 mkdir -p "$patches"
 rm -f "$patches"/[0-9]*.patch
-[ $number -eq 0 ] || cp "$work/patches"/*.patch "$patches/"
+cp "$work/patches"/*.patch "$patches/"
 if [ -s "$work/new" ]; then
 	xargs -a "$work/new" git -C "$tree" archive "$branch" -- | tar -x -C "$top"
 fi

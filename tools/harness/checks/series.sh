@@ -45,10 +45,40 @@ mails_apply()
 	diff -r -x .git "$work/am" "$work/stage"
 }
 
-echo 1..6
+# import TREE [BRANCH [BASE]]: into a copy of what is here
+import()
+{
+	rm -rf "$work/copy"
+	mkdir "$work/copy"
+	git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard -z |
+		(cd "$top" && cpio --quiet -0 -pdm "$work/copy")
+	"$work/copy/tools/harness/import.sh" "$@"
+}
+
+# The name of a function after "@@" depends on the tree's .gitattributes.
+unchanged() { diff -r -I '^@@ ' "$top/patches" "$work/copy/patches"; }
+
+import_gives_the_same()
+{
+	import "$work/am" HEAD "$(git -C "$work/am" rev-list --max-parents=0 HEAD)"
+	unchanged
+}
+
+import_takes_no_other_tree()
+{
+	mkdir "$work/empty"
+	! import "$work/empty" || return 1
+	unchanged
+	! import "$work/am" HEAD HEAD || return 1
+	unchanged
+}
+
+echo 1..8
 check "every new file belongs to one patch"		brought_once
 check "every new file is in the repository"		all_there
 check "no file is left over"				nothing_left_over
 check "no hunk is fuzzy or displaced"			hunks_in_place
 check "the series is written as mails"			mails
 check "git am takes the mails, with the same result"	mails_apply
+check "importing its commits gives the same patches"	import_gives_the_same
+check "a tree without its commits is not imported"	import_takes_no_other_tree
