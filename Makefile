@@ -12,6 +12,7 @@ help:		## what can be done (this)
 	@echo
 	@echo 'Variables: ARCH=arm64 (for make test: a file of $(harness)/arch)'
 	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
+	@echo '           WITH=dir (its files are in /host)  OUT=dir (what the guest leaves in /out comes there)'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
 	@echo '           KERNEL_SRC=dir (your own 6.1.y tree)  CACHE=dir (default ~/.cache/trace-ring-map)'
 
@@ -48,12 +49,12 @@ kernel-image: packages	## build the kernel if needed, print the path of its bzIm
 bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into build/bench
 	@$(harness)/bench.sh
 
-series: packages-test	## write the patches as mails, with a cover letter, to build/series-6.1
+series: packages	## write the patches as mails, with a cover letter, to build/series-6.1
 	@$(harness)/mail.sh
 
 deb: packages-deb-kernel	## Debian packages of kernel, library and command, into build/deb (hours)
-	@$(harness)/deb.sh
 	@$(harness)/deb-kernel.sh
+	@$(harness)/deb.sh
 
 deb-tools: packages-deb	## Debian packages of the library and the command only
 	@$(harness)/deb.sh

@@ -158,7 +158,7 @@ judge()
 		elif [ ! -s "$console" ]; then
 			ended 124 "SAID NOTHING, not a line on the console in $2 s"
 		elif [ "$1" -eq 124 ]; then
-			ended 122 "HUNG, no verdict within $2 s (LIMIT=)"
+			ended 122 "HUNG, no verdict within $2 s (LIMIT= is how long it may take)"
 		else
 			ended 123 "DIED, it ended without a verdict"
 		fi
@@ -186,8 +186,10 @@ auto)	accel=tcg
 	[ "$karch" != x86_64 ] || accel=$(probe_kvm) ;;
 *)	die "ACCEL=$accel: not one of auto, kvm, tcg" ;;
 esac
-for dir in WITH OUT; do
-	[ -z "${!dir:-}" ] || [ -d "${!dir}" ] || die "$dir=${!dir}: no such folder"
+[ -z "${WITH:-}" ] || [ -d "$WITH" ] || die "WITH=$WITH: no such folder"
+[ -z "${OUT:-}" ] || mkdir -p "$OUT"
+for number in SMP LIMIT; do
+	[[ ${!number:-1} =~ ^[1-9][0-9]*$ ]] || die "$number=${!number}: not a number"
 done
 
 [ -n "${DISK:-}" ] || make_initrd "${1:-}"

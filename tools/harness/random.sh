@@ -21,6 +21,8 @@
 random_seconds=${RANDOM_SECONDS:-60}
 random_seed=${RANDOM_SEED:-$RANDOM}
 export SMP=${SMP:-2} FLAVOUR=${FLAVOUR:-debug}
+[[ $random_seconds =~ ^[1-9][0-9]*$ ]] || die "SECONDS=$random_seconds: not a number of seconds"
+[[ $random_seed =~ ^[0-9]+$ ]] || die "SEED=$random_seed: not a number, as a run has printed it"
 
 make_random()
 {

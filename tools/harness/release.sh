@@ -19,6 +19,11 @@ out=${1:-$top/build/release}
 version=$(cat "$harness/version")
 series=ringmap-$version-series-6.1
 
+case ${KERNEL:-none} in
+none|cloud|trimmed) ;;
+*)	die "KERNEL=$KERNEL: not one of cloud, trimmed" ;;
+esac
+
 in_top() { git -c safe.directory='*' -C "$top" "$@"; }
 
 refuse_draft()
