@@ -5,6 +5,7 @@
 import json
 import re
 import sys
+from itertools import groupby
 
 LINE = re.compile(rb'(.{16})-(\d+) +\[(\d+)\] (.{5}) +(\d+)\.(\d{6}): (.*)')
 MARKS = [
@@ -62,8 +63,16 @@ def same_fields(text, event):
     return True
 
 
+def settled(events, time, cpu):
+    """Of events at the same time, which CPU's come first is not said."""
+    return [event for _, same in groupby(events, key=time) for event in sorted(same, key=cpu)]
+
+
 def check_events(lines):
-    texts, events = text_events(lines), objects(lines, b'json:')
+    texts = settled(text_events(lines), lambda text: text.group(5, 6),
+                    lambda text: int(text.group(3)))
+    events = settled(objects(lines, b'json:'), lambda event: (event['ts'] + 500) // 1000,
+                     lambda event: event['cpu'])
     yield bool(texts) and len(texts) == len(events), \
         'as many objects as lines of text', '%d, %d' % (len(texts), len(events))
     wrong = [(t.group(0), e) for t, e in zip(texts, events) if not same_event(t, e)]
