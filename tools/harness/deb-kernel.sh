@@ -113,7 +113,7 @@ package()
 
 # settle PACKAGE: write it anew into the image's folder, without what depends
 # on where and when it was made: the order of a folder, paths, times. The .cmd
-# files are kbuild's notes to itself.
+# files are kbuild's notes to itself; objtool has its sources' paths for debuggers.
 settle()
 {
 	local dir=$work/package
@@ -121,6 +121,8 @@ settle()
 	rm -rf "$dir"
 	dpkg-deb -R "$1" "$dir"
 	find "$dir" -name '*.cmd' -delete
+	find "$dir" -path '*/tools/objtool/objtool' \
+		-exec objcopy --strip-unneeded -R .note.gnu.build-id {} \;
 	(cd "$dir" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z |
 		xargs -0r md5sum >DEBIAN/md5sums)
 	find "$dir" -exec touch -h -d "@$epoch" {} +
