@@ -22,7 +22,7 @@
 
 /* No call here allocates as often as this. */
 #define RBT_FAULTS_MAX	10000U
-#define RBT_KASAN_TRIES	5
+#define RBT_KASAN_TRIES	50
 
 #ifdef CONFIG_FAULT_INJECTION
 #define rbt_fail_nth	(current->fail_nth)
@@ -132,7 +132,7 @@ static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *cal
 /*
  * KASAN keeps what is freed for a while, so that a cache has to take pages for new
  * objects now and then: such a page may fail as well, or stand in for the object.
- * Most times it does not have to, and the count is exact.
+ * Often enough it does not have to, and the count is exact.
  */
 static void rbt_expect_needed(struct kunit *test, unsigned int needed,
 			      const struct rbt_call *call)
