@@ -212,7 +212,8 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 
 static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	if (cpu_buffer->mapped)
+	/* From and to 0 under reader_lock only, but not from 1 to 2 */
+	if (READ_ONCE(cpu_buffer->mapped))
 		__rb_update_meta_page(cpu_buffer);
 }
 
@@ -396,7 +397,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 
-	if (!cpu_buffer->mapped) {
+	if (!READ_ONCE(cpu_buffer->mapped)) {
 		ret = -ENODEV;
 		goto out;
 	}
