@@ -107,8 +107,17 @@ package_changelog()
 package()
 {
 	rm -f "$build"/../*.{deb,buildinfo,changes}
+	# An earlier run made linux-libc-dev by it, after the headers.
+	rm -f "$build/scripts/unifdef"
 	package_changelog >"$build/changelog"
 	kmake DPKG_FLAGS="--hook-init='cp changelog debian/changelog'" bindeb-pkg
+}
+
+# In KiB, as dpkg counts: 1 for what is no file.
+installed_size()
+{
+	find "$1" -path "$1/DEBIAN" -prune -o -type f -printf '%s\n' -o -printf '1\n' |
+		awk '{ size += int(($1 + 1023) / 1024) } END { print size }'
 }
 
 # settle PACKAGE: write it anew into the image's folder, without what depends
@@ -125,6 +134,7 @@ settle()
 		-exec objcopy --strip-unneeded -R .note.gnu.build-id {} \;
 	(cd "$dir" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z |
 		xargs -0r md5sum >DEBIAN/md5sums)
+	sed -i "s/^Installed-Size: .*/Installed-Size: $(installed_size "$dir")/" "$dir/DEBIAN/control"
 	find "$dir" -exec touch -h -d "@$epoch" {} +
 	dpkg-deb --root-owner-group -Zxz --build "$dir" "$packages.new"
 }
