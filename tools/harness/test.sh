@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test.sh [test|check|kunit|all|arch NAME...]: run suites, print their results in
-# TAP as they come, then a summary and "N passed, N failed". A skipped test has
-# failed, and so has one that was planned and never reported.
+# test.sh [test|check|kunit|all|rest|arch NAME...]: run suites, print their results
+# in TAP as they come, then a summary and "N passed, N failed". A skipped test has
+# failed, and so has one that was planned and never reported. "rest" is what "all"
+# has beyond "test".
+#
+# What takes hours may be stopped and goes on later: "all" and "rest" keep what a
+# suite that has passed said, and do not run it again while all that the results
+# can depend on is the same.
 
 . "$(dirname "$0")/lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
 . "$harness/arch.sh"
 
 # run_suite NAME COMMAND...: results on standard output with the suite's name
@@ -55,7 +62,7 @@ said_at_end() { grep -E '^(   \| |guest: )' "$1" | tail -n 120 | sed 's/^/# /' |
 arch_tests()
 {
 	arch_file "$1" >/dev/null || die "ARCH=$1: not one of $(arch_names | xargs)"
-	suite "build-$1" arch "$1" | tee "$work/said"
+	suite "build-$1" arch "$1" | tee "$work/said-$1"
 	load_arch "$1"
 	if ((!only_built)); then
 		suite "selftests-$1" selftests "$1" two
@@ -71,13 +78,13 @@ figure_of()
 	awk -v suite="$1" '$1 == suite { print $2 " of " $2 + $3 }' "$work/tally" | grep . || echo -
 }
 
-passed_in() { grep -q "^ok - build-$1: .* $2" "$work/said" && echo yes || echo NO; }
+passed_in() { grep -q "^ok - build-$1: .* $2" "$work/said-$1" && echo yes || echo NO; }
 
 arch_row()
 {
 	local machine boots=-
 
-	machine=$(sed -n 's/^# machine: //p' "$work/said")
+	machine=$(sed -n 's/^# machine: //p' "$work/said-$1")
 	((only_built)) || boots=$(passed_in "$1" boots)
 	printf '%s|%s|%s|%s|%s|%s|%s\n' "$1" "${machine:--}" "$(passed_in "$1" builds)" "$boots" \
 		"$(figure_of "selftests-$1")" "$(figure_of "mainline-$1")" "$(figure_of "library-$1")"
@@ -86,18 +93,50 @@ arch_row()
 table()
 {
 	[ -s "$work/table" ] || return 0
-	(echo 'architecture|machine|builds|boots|selftests passed|mainline|library'; cat "$work/table") |
+	(echo 'architecture|machine|builds|boots|selftests passed|mainline|library'; sort "$work/table") |
 		column -t -s '|' | sed 's/^/# /'
 }
 
-suite() { run_suite "$1" "$harness/suites/${2:-$1}.sh" "${@:3}"; }
+# What results can depend on: every file but what is only read, the base, the
+# compilers and what else looks at the code, and the emulators.
+all_that_matters()
+{
+	find_base
+	echo "$base_id ${ACCEL:-} ${SMP:-} ${MEM:-} ${LIMIT:-}"
+	dpkg-query -W 'gcc*' 'clang*' 'qemu-system*' sparse coccinelle
+	cd "$top"
+	find . \( -path ./.git -o -path ./build \) -prune -o -type f ! -name '*.md' -print0 |
+		sort -z | xargs -0 sha256sum
+}
+
+# suite NAME [SCRIPT [ARGUMENT]...]
+suite()
+{
+	local name=$1 command=("$harness/suites/${2:-$1}.sh" "${@:3}")
+
+	if [ -z "$keep" ]; then
+		run_suite "$name" "${command[@]}"
+	elif [ -e "$keep/$name.tally" ]; then
+		cat "$keep/$name.tap"
+		echo "# as it passed on $(date -ur "$keep/$name.tally" '+%F at %H:%M UTC')"
+		cat "$keep/$name.tally" >>"$work/tally"
+	else
+		run_suite "$name" "${command[@]}" | tee "$keep/$name.tap"
+		grep "^$name [0-9]* 0 " "$work/tally" >"$keep/$name.new" || return 0
+		mv "$keep/$name.new" "$keep/$name.tally"
+	fi
+}
 
 # aside COMMAND: it runs beside what follows; what it printed comes by joined.
-aside() { "$@" >"$work/aside" 2>"$work/aside.err" & }
+aside()
+{
+	"$@" >"$work/aside" 2>"$work/aside.err" &
+	aside=$!
+}
 
 joined()
 {
-	wait $!
+	wait $aside
 	cat "$work/aside.err" >&2
 	cat "$work/aside"
 }
@@ -143,14 +182,27 @@ rest_of_all()
 {
 	local name
 
-	suite command-kernels command
-	suite bases
+	# Compilers mostly, beside guests mostly.
+	aside of_each_patch
+	for name in $(arch_names); do builds_only "$name" || arch_tests "$name"; done
+	suite faults selftests faults
+	suite debian
+	joined
+}
+
+of_each_patch()
+{
+	local name
+
+	for name in $(arch_names); do ! builds_only "$name" || arch_tests "$name"; done
 	suite patches-compile patches compile
 	suite patches-boot patches boot
 	suite patches-coccinelle patches coccinelle
-	suite debian
-	for name in $(arch_names); do arch_tests "$name"; done
+	suite bases
+	suite command-kernels command
 }
+
+builds_only() { (load_arch "$1"; ((only_built))); }
 
 summary()
 {
@@ -169,12 +221,20 @@ halved=(two)
 : >"$work/tally"
 : >"$work/failed"
 : >"$work/table"
+keep=
+case $what in
+all|rest)
+	keep=$cache/results-$(all_that_matters | hash_of)
+	mkdir -p "$keep"
+	;;
+esac
 case $what in
 check)		suite check ;;
 kunit)		suite kunit ;;
 test|all)	all_tests ;;
+rest)		rest_of_all ;;
 arch)		for name; do arch_tests "$name"; done ;;
-*)		die "test.sh $what: not one of test, check, kunit, all, arch" ;;
+*)		die "test.sh $what: not one of test, check, kunit, all, rest, arch" ;;
 esac
 table
 summary

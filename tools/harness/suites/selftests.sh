@@ -4,6 +4,9 @@
 # suites/selftests.sh FLAVOUR|ARCH [two]: our kselftests, in a guest of that
 # flavour or machine; with two of the four buffers each test is for, where that
 # has to do. TESTS='...' names the programs, if not all are wanted.
+#
+# suites/selftests.sh faults: those where each allocation fails once, which take
+# hours, on the debug flavour.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
@@ -11,7 +14,8 @@
 . "$harness/userland.sh"
 . "$harness/arch.sh"
 
-name=${1:-default}
+name=${1:-default} faults=d
+[ "$name" != faults ] || name=debug faults='!d'
 load_arch "$name"
 export FLAVOUR=${kernel:-$name}
 options="$lacks${2:+ -DTWO_BUFFERS}"
@@ -37,12 +41,11 @@ wanted() { if [ -n "${TESTS:-}" ]; then grep -xF -- "${TESTS// /$'\n'}"; else ca
 [ -z "$compat_cross" ] || grep -qx compat_test "$work/with/list" ||
 	die "there is no compiler for 32-bit programs: see $logs/selftests-$name.log"
 
-# Allocations fail in that kernel only; all of them, one by one, take it long.
-[ "$name${2:-}" = debug ] || sed -i '/fault_test$/d' "$work/with/list"
+sed -i "/fault_test\$/$faults" "$work/with/list"
 
 # A guest of their own: nothing undoes a lockdown; where memory was used up, others
 # would be killed.
-case $name in
+case ${1:-default} in
 debug)		echo lockdown_test ;;
 default)	echo pressure_test ;;
 esac >"$work/with/alone"
