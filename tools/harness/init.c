@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define PORTS		"/sys/class/virtio-ports"
+#define PORT_TRIES	600
 #define MAX_ARGS	32
 
 static const struct {
@@ -64,18 +65,32 @@ static int has_name(const char *port, const char *name)
 	return !strcmp(found, name);
 }
 
+/* Returns whether a port of that name is there; @path is its device then. */
+static int find_port(const char *name, char *path, size_t size)
+{
+	DIR *dir = opendir(PORTS);
+	struct dirent *entry;
+	int found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		found = has_name(entry->d_name, name);
+		snprintf(path, size, "/dev/%s", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The kernel makes a port while this runs already, late on a slow machine. */
 static int open_port(const char *name)
 {
 	char path[300] = "";
-	struct dirent *entry;
-	DIR *dir = opendir(PORTS);
-	int fd;
+	int fd, tries = PORT_TRIES;
 
-	while (dir && (entry = readdir(dir)))
-		if (has_name(entry->d_name, name))
-			snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+	while (!find_port(name, path, sizeof(path)) && --tries)
+		usleep(100000);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!tries || fd < 0)
 		give_up(name);
 	return fd;
 }
