@@ -19,11 +19,17 @@ flavour=default tree=patches
 # The modules that tests bring along are no part of the series.
 flavour_modules() { :; }
 
-# prepare_patch N: the source becomes that of the first N patches.
-prepare_patch()
+# stage_patch N: what there is with the first N patches.
+stage_patch()
 {
 	rm -rf "$work/stage"
 	SERIES=$1 stage_onto_base "$work/stage"
+}
+
+# prepare_patch N: the source becomes that of the first N patches.
+prepare_patch()
+{
+	stage_patch "$1"
 	prepare_build
 }
 
@@ -35,18 +41,25 @@ compile_patch()
 	! grep -A 5 'warning:' "$work/make.log"
 }
 
-# The stock list of tracers shows that the tracing of that kernel came up. A
-# patch that brings no kernel code has the kernel of the one before it.
+# The stock list of tracers shows that the tracing of that kernel came up. What has
+# booted once is not built again: a patch that brings no kernel code has the kernel
+# of the one before it, and who runs this again has most of them.
 boot_patch()
 {
-	prepare_patch "$1"
-	[ "$kernel_key" != "$(cat "$work/booted" 2>/dev/null)" ] || return 0
+	local booted
+
+	stage_patch "$1"
+	booted=$cache/booted/$( (echo "$kernel_key"; merge_fragments; gcc --version
+		cat "$harness/guest.sh" "$harness/init" "$harness/splats.sh") | hash_of)
+	[ ! -e "$booted" ] || return 0
+	prepare_build
 	compile_patch
 	rm -rf "$work/image"
 	image=$work/image
 	install_image >"$work/install.log" 2>&1 || { tail "$work/install.log"; return 1; }
 	IMAGE=$image "$harness/guest.sh" 'grep -w nop /sys/kernel/tracing/available_tracers'
-	echo "$kernel_key" >"$work/booted"
+	mkdir -p "$cache/booted"
+	touch "$booted"
 }
 
 # ---- compile ----
@@ -122,8 +135,7 @@ search_patch()
 {
 	local files known
 
-	rm -rf "$work/stage"
-	SERIES=$1 stage_onto_base "$work/stage"
+	stage_patch "$1"
 	mapfile -t files < <(touched "${all[$1 - 1]}")
 	mapfile -t known < <(in_stock "${files[@]}")
 	coccinelle "$base" "${known[@]}" >"$work/stock"
