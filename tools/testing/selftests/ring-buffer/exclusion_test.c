@@ -525,6 +525,33 @@ TEST_F(beside, splice_delivers_what_get_reader_left)
 	EXPECT_EQ(self->tally.seen, self->mb.meta->read);
 }
 
+/* Who has read something is told of the end, as by read(2), and does not hang. */
+TEST_F(beside, splice_of_trace_pipe_ends_when_tracing_has)
+{
+	char text[4096];
+	int fd, status, pipes[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(pipes));
+	fd = instance_file(&self->ti, "trace_pipe", O_RDONLY);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_SMALL));
+	ASSERT_LT(0, read(fd, text, sizeof(text)));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(splice(fd, NULL, pipes[1], NULL, sizeof(text), 0) != 0);
+	status = child_status(pid, WOKEN_MS);
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	if (status == -EAGAIN)
+		kill_child(pid);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(fd);
+}
+
 /* Spliced bytes are a copy: what is written later does not show in them. */
 TEST_F(beside, spliced_bytes_do_not_change)
 {
