@@ -253,7 +253,7 @@ static void a_cpu_there_is_not_has_nothing(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ring_buffer_consume(rbt->buffer, none, NULL, NULL));
 	KUNIT_EXPECT_NULL(test, ring_buffer_read_start(rbt->buffer, none, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map(rbt->buffer, none));
-	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_get_reader(rbt->buffer, none));
+	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_map_get_reader(rbt->buffer, none));
 }
 
 /* Another CPU. */

@@ -380,8 +380,7 @@ rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
  * Context: Takes cpu_buffer->reader_lock with interrupts off. Does not sleep.
  *
  * Return: 0, also if there was nothing new, or
- *   -EINVAL	there is no buffer for @cpu
- *   -ENODEV	the buffer of @cpu is not mapped
+ *   -ENODEV	the buffer of @cpu is not mapped, or there is none
  */
 int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 {
@@ -391,7 +390,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 	int ret = 0;
 
 	if (!cpumask_test_cpu(cpu, buffer->cpumask))
-		return -EINVAL;
+		return -ENODEV;
 
 	cpu_buffer = buffer->buffers[cpu];
 

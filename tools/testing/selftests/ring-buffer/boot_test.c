@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/ioctl.h>
 
 #include "buffer_fixture.h"
 
@@ -91,6 +92,24 @@ TEST_F(late_cpu, mmap_answers_EINVAL_for_a_cpu_that_never_came_up)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(EINVAL, map_error(fd, getpagesize(), PROT_READ, MAP_SHARED, 0));
 	close(fd);
+}
+
+/* "Not mapped -> `ENODEV`": whether or not it would wait */
+TEST_F(late_cpu, get_reader_answers_ENODEV_for_a_cpu_that_never_came_up)
+{
+	static const int flags[] = { O_RDONLY, O_RDONLY | O_NONBLOCK };
+	unsigned int i;
+	int fd;
+
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		fd = cpu_file(&self->ti, self->cpu, "trace_pipe_raw", flags[i]);
+		ASSERT_LE(0, fd);
+		EXPECT_EQ(-1, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+		EXPECT_EQ(ENODEV, errno);
+		close(fd);
+	}
 }
 
 /* "writing sets it for all CPUs": for those that come up later as well */
