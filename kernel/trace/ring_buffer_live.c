@@ -393,14 +393,20 @@ static void rb_live_start(void *data)
 	struct ring_buffer_per_cpu *cpu_buffer = start->cpu_buffer;
 	unsigned long commits, flags;
 
+	start->ret = -EAGAIN;
+	/*
+	 * Who was interrupted is writing an event. A reader that holds the lock
+	 * may be waiting for that very writer: do not wait for the reader.
+	 */
+	if (local_read(&cpu_buffer->committing))
+		return;
+
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 
-	start->ret = -EAGAIN;
 	commits = local_read(&cpu_buffer->commits);
 	barrier();
-	/* Who was interrupted is writing an event, or was about to commit one */
-	if (local_read(&cpu_buffer->committing) ||
-	    cpu_buffer->commit_page != cpu_buffer->tail_page ||
+	/* Who was interrupted was about to commit an event */
+	if (cpu_buffer->commit_page != cpu_buffer->tail_page ||
 	    rb_commit_index(cpu_buffer) != rb_page_write(cpu_buffer->commit_page))
 		goto out;
 

@@ -434,4 +434,45 @@ TEST_F(live_removal, rmdir_is_refused_while_the_live_index_is_mapped)
 	instance_forget(&self->ti);
 }
 
+/*
+ * A reader holds a lock while it waits for the writer to finish. Whoever starts the
+ * index interrupts the writer, and must not wait for that reader then. It takes
+ * three CPUs to see it.
+ */
+TEST_F(map, live_index_is_mapped_beside_a_busy_writer_and_a_busy_reader)
+{
+	long long until = monotonic_ns() + 2000000000;
+	struct trace_live_index *index;
+	pid_t writer, reader;
+	long maps = 0;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	writer = fork_writer(&self->ti, ~0U, EVENT_LARGE);
+	ASSERT_LT(0, writer);
+	reader = fork();
+	ASSERT_LE(0, reader);
+	if (!reader) {
+		run_on_cpu(self->ti.other_cpu);
+		while (!ioctl(self->fd, TRACE_MMAP_IOCTL_GET_READER))
+			;
+		_exit(1);
+	}
+	do {
+		index = map_index(self->fd, self->page);
+		if (index != MAP_FAILED && ++maps)
+			munmap(index, self->page);
+		else
+			EXPECT_EQ(EAGAIN, errno);
+	} while (monotonic_ns() < until);
+	EXPECT_LT(0, maps);
+	EXPECT_EQ(-EAGAIN, child_status(writer, 0));
+	EXPECT_EQ(-EAGAIN, child_status(reader, 0));
+	kill_child(writer);
+	kill_child(reader);
+	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_SMALL));
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(5, self->tally.seen);
+}
+
 TEST_HARNESS_MAIN
