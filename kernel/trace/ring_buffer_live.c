@@ -237,6 +237,13 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 	if (!rb_live_reached(now, wake))
 		return;
 
+	/*
+	 * A CPU that goes down takes no more interrupts: the work would stay
+	 * queued there. trace_rb_cpu_dead() wakes.
+	 */
+	if (unlikely(!cpu_online(cpu_buffer->cpu) && cpu_dying(cpu_buffer->cpu)))
+		return;
+
 	WRITE_ONCE(cpu_buffer->irq_work.live_pending, false);
 	irq_work_queue(&cpu_buffer->live_work);
 }

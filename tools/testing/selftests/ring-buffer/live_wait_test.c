@@ -688,4 +688,46 @@ TEST_F(live_wait, a_waiter_that_is_killed_leaves_nothing_behind)
 	EXPECT_TRUE(watcher_exact(&self->w));
 }
 
+/* A child that waits for @bytes to be written while the CPU goes down. */
+static uint32_t take_cpu_down(struct __test_metadata *_metadata,
+			      struct trace_instance *ti, struct watcher *w,
+			      uint64_t bytes)
+{
+	uint32_t from = w->o.pos;
+	pid_t pid;
+
+	ASSERT_EQ(0, watcher_wait(w, bytes));
+	pid = fork_sleeper(ti, w->fd, 0);
+	ASSERT_LT(0, pid);
+	sleep_ms(STILL_WAITING_MS);
+	EXPECT_EQ(0, switch_cpu_online(ti->cpu, false));
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS / 2));
+	EXPECT_LT(0, watch(w));
+	return w->o.pos - from;
+}
+
+/*
+ * The last events of a CPU come when it takes no more interrupts. Who sleeps until
+ * there are that many is woken all the same, and nothing is left queued there.
+ */
+TEST_F(live_wait, an_instance_can_go_after_its_cpu)
+{
+	struct trace_instance other;
+	uint32_t bytes;
+	struct watcher w;
+
+	ASSERT_EQ(0, instance_open(&other, false, LARGE_SUBBUF_KB));
+	ASSERT_EQ(0, watcher_open(&w, &other, other.cpu, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, run_on_cpu(other.other_cpu));
+	ASSERT_EQ(0, instance_write(&other, "events/cpuhp/enable", "1"));
+	bytes = take_cpu_down(_metadata, &other, &w, 1);
+	ASSERT_LT(100, bytes);
+	EXPECT_EQ(0, switch_cpu_online(other.cpu, true));
+	ASSERT_LT(0, watch(&w));
+	take_cpu_down(_metadata, &other, &w, bytes - 30);
+	watcher_close(&w);
+	EXPECT_EQ(0, instance_close(&other));
+	EXPECT_EQ(0, switch_cpu_online(self->ti.cpu, true));
+}
+
 TEST_HARNESS_MAIN
