@@ -63,7 +63,8 @@
  * @next_id:		The sub-buffer of the next generation. Valid when
  *			@trace_live_index.commit_generation is past @generation,
  *			and so is:
- * @size:		Bytes of records, the header and padding not counted.
+ * @size:		Bytes of records, the header not counted, and padding that
+ *			is behind them neither, unless an event was dropped there.
  * @reserved:		0.
  * @before:		Events committed in this epoch before the first one of this
  *			sub-buffer. Valid when commit_generation has reached
