@@ -113,6 +113,7 @@ static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 static int pass_all(struct tracemap_cpu *cpu)
 {
 	struct tracemap_figures f;
+	struct subbuf_record r;
 	uint32_t i;
 	int ret = tracemap_cpu_figures(cpu, &f);
 
@@ -124,7 +125,9 @@ static int pass_all(struct tracemap_cpu *cpu)
 			continue;
 		if (ret <= 0)
 			return ret;
-		cpu->batch.it.next = cpu->batch.it.end;
+		/* One by one: the time of what comes is told from theirs. */
+		while (subbuf_next(&cpu->batch.it, &r))
+			;
 		cpu->batch.missed = 0;
 		cpu->batch.flags = 0;
 	}

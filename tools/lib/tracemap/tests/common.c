@@ -143,12 +143,17 @@ uint32_t mark_of(const void *data, uint32_t size)
 
 /* ---- Time ---- */
 
-double seconds(void)
+uint64_t monotonic_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+double seconds(void)
+{
+	return monotonic_ns() / 1e9;
 }
 
 double cpu_seconds(void)

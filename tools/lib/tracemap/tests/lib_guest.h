@@ -51,6 +51,7 @@ void write_marks(int cpu, uint32_t from, uint32_t to);
 #define LOSS_SIZE	108
 
 uint32_t mark_of(const void *data, uint32_t size);
+uint64_t monotonic_ns(void);
 double seconds(void);
 double cpu_seconds(void);
 
