@@ -52,6 +52,9 @@ void stop_on_signals(unsigned int seconds)
 		err(1, "eventfd");
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	/* The output is read no more: settings are to be put back, as ever. */
+	sigaction(SIGPIPE, &sa, NULL);
 	sigaction(SIGALRM, &sa, NULL);
 	alarm(seconds);
 }
@@ -199,6 +202,9 @@ void open_decoder(struct decoder *d, struct tracefs_instance *instance)
 	d->tep = tracefs_local_events(NULL);
 	if (!d->tep)
 		err(1, "the formats of the events cannot be read");
+	/* They are of this machine, which is not taken for granted. */
+	tep_set_file_bigendian(d->tep, tep_is_local_bigendian(d->tep) ? TEP_BIG_ENDIAN :
+								       TEP_LITTLE_ENDIAN);
 	trace_seq_init(&d->line);
 	d->time_format = time_format(instance);
 }

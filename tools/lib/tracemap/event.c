@@ -432,6 +432,8 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	d->tep = tep_alloc();
 	if (!d->dir || !d->tep)
 		return -ENOMEM;
+	tep_set_file_bigendian(d->tep, tep_is_local_bigendian(d->tep) ? TEP_BIG_ENDIAN :
+								       TEP_LITTLE_ENDIAN);
 	ret = find_top(d);
 	if (ret)
 		return ret;
