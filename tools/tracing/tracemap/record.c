@@ -419,19 +419,22 @@ static void tick(struct run *run)
 	fprintf(stderr, ", %.0f s\33[K", at - run->started);
 }
 
-/* CPUs that came since. */
+/* CPUs that came since. One that cannot be opened does not keep the others out. */
 static int look_for_cpus(struct run *run)
 {
 	unsigned int before = run->recording.nr_tracks;
-	int ret;
+	int ret, added;
 
 	if (!hotplug_happened(&run->hotplug, now() * 1000))
 		return 0;
 	ret = tracemap_rescan(run->t);
+	added = recording_add_cpus(&run->recording, session_dir(run->session));
 	if (ret >= 0)
-		ret = recording_add_cpus(&run->recording, session_dir(run->session));
-	if (ret < 0)
-		return complain(ABOUT_BUFFER, ret, "a CPU that came online");
+		ret = added;
+	if (ret >= 0)
+		return add_sources(run, before);
+	run->failed = true;
+	complain(ABOUT_BUFFER, ret, "a CPU that came online");
 	return add_sources(run, before);
 }
 

@@ -245,13 +245,15 @@ static void sleep_till_more(struct stream *s)
 /* A CPU that was never online has no buffer; now it may have one. */
 static void look_for_cpus(struct stream *s)
 {
-	int ret;
+	int ret, added;
 
 	if (s->opt.sel.nr_cpus || !hotplug_happened(&s->hotplug, now_ms()))
 		return;
 	ret = tracemap_rescan(s->t);
-	if (ret > 0)
-		ret = tracemap_merge_add_all(s->m, s->t);
+	/* Those that could be opened are there, whatever became of the others. */
+	added = tracemap_merge_add_all(s->m, s->t);
+	if (ret >= 0)
+		ret = added;
 	if (ret < 0)
 		complain(ABOUT_BUFFER, ret, "a CPU that came online");
 }
