@@ -34,7 +34,10 @@ static int wait_for_room(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+	/* The first signal asks for an end in order. */
+	if (poll(&p, 1, -1) < 0 && (errno != EINTR || stop_signals() >= 2))
+		return -errno;
+	return 0;
 }
 
 /* Of what a full disk took, a line may be cut: tell how many are whole. */
@@ -53,7 +56,6 @@ static int write_some(struct output *out, const char *data, size_t size)
 	}
 	if (errno == EAGAIN)
 		return wait_for_room(out->fd);
-	/* The first signal asks for an end in order. */
 	if (errno == EINTR && stop_signals() < 2)
 		return 0;
 	return -errno;

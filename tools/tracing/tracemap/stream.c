@@ -229,7 +229,8 @@ static void sleep_till_more(struct stream *s)
 	struct epoll_event events[4];
 	int n, timeout;
 
-	s->out_error = output_flush(&s->out);
+	if (!s->out_error)
+		s->out_error = output_flush(&s->out);
 	timeout = patience(s);
 	if (!may_go_on(s, 0))
 		return;
