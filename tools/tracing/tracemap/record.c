@@ -546,6 +546,12 @@ static void finish_file(struct run *run)
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s", session_dir(run->session));
 	ret = trace_dat_finish(run->recording.dat, &compact);
+	if (ret == -E2BIG) {
+		run->failed = true;
+		say("%s: no room for the formats of %u events that were enabled meanwhile: theirs are not decoded",
+		    run->request->output, trace_head_forget_late(run->recording.head));
+		ret = trace_dat_finish(run->recording.dat, &compact);
+	}
 	if (ret) {
 		run->failed = true;
 		complain(ABOUT_OUTPUT, ret, "%s", run->request->output);

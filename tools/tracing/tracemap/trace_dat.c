@@ -326,9 +326,14 @@ int trace_dat_finish(struct trace_dat *dat, bool *compact)
 	int ret;
 
 	ret = trace_head_write(dat->head, &head);
-	if (!ret && head.size + table_size(dat) <= dat->data)
-		ret = write_head(dat, &head);
+	if (!ret)
+		ret = head.size + table_size(dat) <= dat->data ? write_head(dat, &head) : -E2BIG;
 	bytes_free(&head);
+	if (ret == -E2BIG)
+		return ret;
 	*compact = !ret && take_holes_out(dat);
-	return ret ? ret : trace_dat_sync(dat);
+	if (!ret)
+		ret = trace_dat_sync(dat);
+	/* What a file system elsewhere has no room for, it says only now. */
+	return !ret && fsync(dat->fd) ? -errno : ret;
 }

@@ -60,7 +60,9 @@ uint64_t trace_dat_size(const struct trace_dat *dat);	/* bytes of data so far */
  * @compact: to set: whether the holes are out. If not, the file can be read all
  *	the same, but looks larger than it is
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -E2BIG if the head has become too large for the room it has, and the
+ * file is as it was: trace_head_forget_late() makes it smaller; or another
+ * negative errno.
  */
 int trace_dat_finish(struct trace_dat *dat, bool *compact);
 

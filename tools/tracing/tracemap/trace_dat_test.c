@@ -44,6 +44,17 @@ static void put(const char *dir, const char *name, const char *text)
 	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
 }
 
+static void put_much(const char *dir, const char *name, size_t size)
+{
+	char *text = malloc(size + 1);
+
+	CHECK(text);
+	memset(text, 'x', size);
+	text[size] = 0;
+	put(dir, name, text);
+	free(text);
+}
+
 static void make_tracing(const char *dir)
 {
 	CHECK(!mkdir(dir, 0700));
@@ -147,6 +158,14 @@ static void test_in(const char *folder)
 	CHECK(!trace_dat_sync(dat));
 	check_data(path, head_size(head));
 	CHECK(!stat(path, &st) && (uint64_t)st.st_blocks * 512 < 2 * trace_dat_size(dat));
+
+	/* There is room for 64 KiB of formats of events that are enabled meanwhile. */
+	put_much(dir, "events/c/four/format", 1 << 18);
+	put(dir, "set_event", "c:four\n");
+	CHECK(!trace_head_refresh(head));
+	CHECK(trace_dat_finish(dat, &compact) == -E2BIG);
+	CHECK(trace_head_forget_late(head) == 1 && !trace_head_forget_late(head));
+	check_data(path, head_size(head));
 
 	put(dir, "set_event", "a:three\n");
 	put(dir, "saved_cmdlines", "1 init\n77 late\n");

@@ -26,12 +26,14 @@ enum {
 struct event {
 	char *system;
 	char *name;
+	bool late;
 	struct bytes format;
 };
 
 struct trace_head {
 	char *top;
 	char *dir;
+	bool complete;			/* but for what comes while it is recorded */
 	unsigned int nr_cpus;
 	unsigned int page_size;
 	struct event *events;		/* by system and name */
@@ -125,7 +127,11 @@ static int insert(struct trace_head *head, unsigned int where, struct event *eve
 static int add_event(struct trace_head *head, const char *system, const char *name)
 {
 	unsigned int where = search(head, system, name);
-	struct event event = { .system = strdup(system), .name = strdup(name) };
+	struct event event = {
+		.system = strdup(system),
+		.name = strdup(name),
+		.late = head->complete,
+	};
 	char *file = NULL;
 	int ret = -ENOMEM;
 
@@ -426,6 +432,21 @@ int trace_head_refresh(struct trace_head *head)
 	return ret;
 }
 
+unsigned int trace_head_forget_late(struct trace_head *head)
+{
+	unsigned int kept = 0, late;
+
+	for (unsigned int i = 0; i < head->nr_events; i++) {
+		if (head->events[i].late)
+			free_event(&head->events[i]);
+		else
+			head->events[kept++] = head->events[i];
+	}
+	late = head->nr_events - kept;
+	head->nr_events = kept;
+	return late;
+}
+
 static int gather(struct trace_head *head)
 {
 	int ret;
@@ -463,6 +484,7 @@ int trace_head_new(struct trace_head **headp, const char *top, const char *dir,
 		trace_head_free(head);
 		return ret;
 	}
+	head->complete = true;
 	*headp = head;
 	return 0;
 }

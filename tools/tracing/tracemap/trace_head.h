@@ -31,6 +31,9 @@ void trace_head_free(struct trace_head *head);
  */
 int trace_head_refresh(struct trace_head *head);
 
+/* Forget the events that were enabled since the first look. Returns how many. */
+unsigned int trace_head_forget_late(struct trace_head *head);
+
 /*
  * The bytes themselves. After them comes a table: for each CPU two 64-bit words,
  * the offset of its data in the file and their size.
