@@ -184,12 +184,33 @@ static uint64_t quarter_of_buffer(const struct session *session)
 	return kb ? kb * 1024 / 4 : 65536;
 }
 
+/*
+ * The buffer is made of whole sub-buffers, two at least: with larger ones it may
+ * grow, and does not shrink again by itself. So its size is put back last.
+ */
+static int keep_buffer_size(struct run *run)
+{
+	char *kb;
+	int ret;
+
+	if (session_is_own(run->session))
+		return 0;
+	kb = session_get(run->session, "buffer_size_kb");
+	ret = session_set(run->session, "buffer_size_kb", kb ? kb : "");
+	free(kb);
+	return ret;
+}
+
 static int set_subbuf_size(struct run *run)
 {
 	char kb[32];
+	int ret;
 
 	if (!run->request->subbuf)
 		return 0;
+	ret = keep_buffer_size(run);
+	if (ret)
+		return ret;
 	snprintf(kb, sizeof(kb), "%llu", (run->request->subbuf + 1023) / 1024);
 	return session_set(run->session, "buffer_subbuf_size_kb", kb);
 }
