@@ -426,8 +426,8 @@ int main(int argc, char **argv)
 	open_stream(&s);
 	read_on(&s);
 	print_table(&s);
-	if (fflush(stdout))
-		err(1, "output");
 	close_stream(&s);
+	if (fflush(stdout) || ferror(stdout))
+		errx(1, "not all output could be written");
 	return s.damaged ? 1 : 0;
 }
