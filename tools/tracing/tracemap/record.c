@@ -70,6 +70,7 @@ struct run {
 	uint64_t quarter;	/* bytes of a CPU's buffer */
 	bool by_copy;		/* read(2), see recording_fill() */
 	bool terminal;		/* progress is shown */
+	bool mute;		/* what --live prints goes nowhere any more */
 	bool failed;
 };
 
@@ -378,12 +379,23 @@ static int pull_all(struct run *run, enum recording_share share)
 
 static int print_failed(struct run *run, int error)
 {
+	run->mute = true;
 	/* "| head" has had enough. */
 	if (error == -EPIPE || error == -EINTR)
 		return error;
 	run->failed = true;
 	return complain(ABOUT_OUTPUT, error, "standard output, after %llu whole lines",
 			run->out.lines);
+}
+
+/* Once that has failed, what is left is recorded all the same. */
+static int print(struct run *run, struct tracemap_record *rec)
+{
+	if (run->mute)
+		return 0;
+	output_begin_line(&run->out);
+	tracemap_text(run->decoder, rec, &run->out.line);
+	return output_end_line(&run->out);
 }
 
 /* The same, in the order of time, printed; at most @budget events. 1: there were some. */
@@ -394,12 +406,10 @@ static int print_all(struct run *run, uint64_t budget)
 	uint64_t n = 0;
 
 	while (n < budget && !error && (ret = tracemap_merge_next(run->merge, &rec)) > 0) {
-		output_begin_line(&run->out);
-		tracemap_text(run->decoder, &rec, &run->out.line);
-		error = output_end_line(&run->out);
+		error = print(run, &rec);
 		n++;
 	}
-	if (!error)
+	if (!error && !run->mute)
 		error = output_flush(&run->out);
 	if (error)
 		return print_failed(run, error);
@@ -622,6 +632,9 @@ static int record(struct run *run)
 	child_stop(&run->child);
 	finish_file(run);
 	recording_sum_up(&run->recording, &sums);
+	/* What was given up goes with its instance. */
+	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
+		sums.lost += recording_unread(&run->recording);
 	sum_up(run, &sums);
 	if (run->failed)
 		return EXIT_FAILED;
