@@ -303,6 +303,25 @@ static inline bool live__find(const struct live_observer *o, uint32_t newest,
 	return false;
 }
 
+/* The newest one is told: a writer may be quicker than who looks for it. */
+static inline bool live__find_newest(const struct live_observer *o, uint32_t newest,
+				     uint32_t *id)
+{
+	*id = live__load(&o->index->commit_id);
+	return *id < o->nr_subbufs && live__generation(o, *id) == newest;
+}
+
+static inline bool live__find_old(const struct live_observer *o, uint32_t newest,
+				  uint32_t *generation, uint32_t *id)
+{
+	uint32_t run = live__run_length(o, newest);
+
+	*generation = newest;
+	if (run)
+		*generation -= (run - 1) >> o->rushed;
+	return live__find(o, newest, *generation, id);
+}
+
 /*
  * Where we were is overwritten: go to the oldest sub-buffer that can be
  * reached, or, if that led to nothing the last time, to a newer one.
@@ -310,17 +329,19 @@ static inline bool live__find(const struct live_observer *o, uint32_t newest,
 static inline void live__jump(struct live_observer *o)
 {
 	const struct trace_live_subbuf *entry;
-	uint32_t newest, run, generation, id;
+	uint32_t newest, generation, id;
 	uint64_t before;
+	bool found;
 
 	/* pairs with [LEAVE] */
 	newest = live__load_acquire(&o->index->commit_generation);
-	run = live__run_length(o, newest);
 	generation = newest;
-	if (run && o->rushed < 32)
-		generation -= (run - 1) >> o->rushed;
+	if (o->rushed < 32)
+		found = live__find_old(o, newest, &generation, &id);
+	else
+		found = live__find_newest(o, newest, &id);
 	o->rushed++;
-	if (!live__find(o, newest, generation, &id))
+	if (!found)
 		return;
 	entry = live__entry(o, id);
 	before = live__load64(&entry->before);
