@@ -77,6 +77,11 @@ static bool map_was_emptied(struct map_state *m, bool fell)
 	return true;
 }
 
+static uint32_t map_epoch(const struct map_state *m)
+{
+	return m->mapping.index ? live__load_acquire(&m->mapping.index->epoch) : 0;
+}
+
 /*
  * What is ours are the bytes from the old reader.read to the new one, or from 0
  * if the reader is another sub-buffer, or the same again, emptied.
@@ -85,12 +90,14 @@ static int map_fetch(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
 	const struct trace_buffer_meta *meta = m->mapping.meta;
+	uint32_t epoch = map_epoch(m), flags;
 	uint32_t id = load(&meta->reader.id), now;
 	uint32_t read = load(&meta->reader.read), end;
-	uint32_t flags;
 
 	if (tracemap__unlikely(ioctl(cpu->fd, TRACE_MMAP_IOCTL_GET_READER) < 0))
 		return -errno;
+	if (tracemap__unlikely(map_epoch(m) != epoch))
+		read = 0;
 	now = load(&meta->reader.id);
 	end = load(&meta->reader.read);
 	if (map_was_emptied(m, now == id && end < read))
