@@ -65,6 +65,24 @@ for commit in "${commits[@]}"; do
 	import_commit "$commit" "$work/patches/$name"
 done
 
+# What is not committed here, and is another file in the tree
+overwritten()
+{
+	local f
+
+	git -C "$top" rev-parse -q --verify HEAD >/dev/null 2>&1 || return 0
+	git -C "$top" status --porcelain --no-renames -- "$patches" | sed 's/^...//'
+	while read -r f; do
+		[ ! -e "$top/$f" ] || [ -z "$(git -C "$top" status --porcelain -- "$f")" ] ||
+			in_tree show "$branch:$f" | cmp -s - "$top/$f" || echo "$f"
+	done <"$work/new"
+}
+
+overwritten >"$work/overwritten"
+[ ! -s "$work/overwritten" ] ||
+	die "these would be overwritten, and are not committed: commit or stash them first" \
+	    "$(cat "$work/overwritten")"
+
 mkdir -p "$patches"
 rm -f "$patches"/[0-9]*.patch
 cp "$work/patches"/*.patch "$patches/"

@@ -64,6 +64,21 @@ import_gives_the_same()
 	unchanged
 }
 
+import_overwrites_nothing()
+{
+	local file head
+	file=$(new_files | head -n 1)
+	head=$(git -C "$work/am" rev-list --max-parents=0 HEAD)
+	import "$work/am" HEAD "$head" || return 1
+	git -C "$work/copy" init -q
+	git -C "$work/copy" add -A
+	git -C "$work/copy" -c user.name=harness -c user.email=harness@localhost commit -qm copy
+	echo >>"$work/copy/$file"
+	! "$work/copy/tools/harness/import.sh" "$work/am" HEAD "$head" >"$work/refused" 2>&1 || return 1
+	cat "$work/refused"
+	grep -qF "$file" "$work/refused"
+}
+
 import_takes_no_other_tree()
 {
 	mkdir "$work/empty"
@@ -73,7 +88,7 @@ import_takes_no_other_tree()
 	unchanged
 }
 
-echo 1..8
+echo 1..9
 check "every new file belongs to one patch"		brought_once
 check "every new file is in the repository"		all_there
 check "no file is left over"				nothing_left_over
@@ -81,4 +96,5 @@ check "no hunk is fuzzy or displaced"			hunks_in_place
 check "the series is written as mails"			mails
 check "git am takes the mails, with the same result"	mails_apply
 check "importing its commits gives the same patches"	import_gives_the_same
+check "importing overwrites nothing uncommitted"	import_overwrites_nothing
 check "a tree without its commits is not imported"	import_takes_no_other_tree
