@@ -29,15 +29,18 @@ int output_end_line(struct output *out)
 	return out->line.length < MUCH ? 0 : output_flush(out);
 }
 
+/* The first signal asks for an end in order: that is no error yet. */
+static int unless_interrupted(void)
+{
+	return errno == EINTR && stop_signals() < 2 ? 0 : -errno;
+}
+
 /* For one who has set O_NONBLOCK on the file we share. */
 static int wait_for_room(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	/* The first signal asks for an end in order. */
-	if (poll(&p, 1, -1) < 0 && (errno != EINTR || stop_signals() >= 2))
-		return -errno;
-	return 0;
+	return poll(&p, 1, -1) < 0 ? unless_interrupted() : 0;
 }
 
 /* Of what a full disk took, a line may be cut: tell how many are whole. */
@@ -56,9 +59,7 @@ static int write_some(struct output *out, const char *data, size_t size)
 	}
 	if (errno == EAGAIN)
 		return wait_for_room(out->fd);
-	if (errno == EINTR && stop_signals() < 2)
-		return 0;
-	return -errno;
+	return unless_interrupted();
 }
 
 int output_flush(struct output *out)

@@ -189,19 +189,6 @@ static uint64_t quarter_of_buffer(const struct session *session)
  * The buffer is made of whole sub-buffers, two at least: with larger ones it may
  * grow, and does not shrink again by itself. So its size is put back last.
  */
-static int keep_buffer_size(struct run *run)
-{
-	char *kb;
-	int ret;
-
-	if (session_is_own(run->session))
-		return 0;
-	kb = session_get(run->session, "buffer_size_kb");
-	ret = session_set(run->session, "buffer_size_kb", kb ? kb : "");
-	free(kb);
-	return ret;
-}
-
 static int set_subbuf_size(struct run *run)
 {
 	char kb[32];
@@ -209,7 +196,7 @@ static int set_subbuf_size(struct run *run)
 
 	if (!run->request->subbuf)
 		return 0;
-	ret = keep_buffer_size(run);
+	ret = session_keep(run->session, "buffer_size_kb");
 	if (ret)
 		return ret;
 	snprintf(kb, sizeof(kb), "%llu", (run->request->subbuf + 1023) / 1024);
@@ -462,10 +449,10 @@ static int look_for_cpus(struct run *run)
 	added = recording_add_cpus(&run->recording, session_dir(run->session));
 	if (ret >= 0)
 		ret = added;
-	if (ret >= 0)
-		return add_sources(run, before);
-	run->failed = true;
-	complain(ABOUT_BUFFER, ret, "a CPU that came online");
+	if (ret < 0) {
+		run->failed = true;
+		complain(ABOUT_BUFFER, ret, "a CPU that came online");
+	}
 	return add_sources(run, before);
 }
 

@@ -255,6 +255,17 @@ int session_add(struct session *session, const char *file, const char *value)
 	return change(session, file, value, false);
 }
 
+int session_keep(struct session *session, const char *file)
+{
+	char *path = path_of(session, file);
+	int ret = path ? keep_setting(session, file, path) : -ENOMEM;
+
+	free(path);
+	if (ret)
+		complain(ABOUT_SETTING, ret, "%s/%s", session->dir, file);
+	return ret;
+}
+
 int session_set(struct session *session, const char *file, const char *value)
 {
 	int ret = session_try(session, file, value);

@@ -50,6 +50,9 @@ void session_say_how(const struct session *session, const struct tracemap *t);
 int session_set(struct session *session, const char *file, const char *value);
 int session_try(struct session *session, const char *file, const char *value);
 
+/* Put @file back at the end, for what else is going to change it. */
+int session_keep(struct session *session, const char *file);
+
 /* The same, but add to what is there. */
 int session_add(struct session *session, const char *file, const char *value);
 
