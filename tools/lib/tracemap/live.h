@@ -311,15 +311,12 @@ static inline bool live__find_newest(const struct live_observer *o, uint32_t new
 	return *id < o->nr_subbufs && live__generation(o, *id) == newest;
 }
 
-static inline bool live__find_old(const struct live_observer *o, uint32_t newest,
-				  uint32_t *generation, uint32_t *id)
+/* The oldest that can be reached, or a newer one each time that led to nothing. */
+static inline uint32_t live__goal(const struct live_observer *o, uint32_t newest)
 {
 	uint32_t run = live__run_length(o, newest);
 
-	*generation = newest;
-	if (run)
-		*generation -= (run - 1) >> o->rushed;
-	return live__find(o, newest, *generation, id);
+	return run ? newest - ((run - 1) >> o->rushed) : newest;
 }
 
 /*
@@ -335,11 +332,13 @@ static inline void live__jump(struct live_observer *o)
 
 	/* pairs with [LEAVE] */
 	newest = live__load_acquire(&o->index->commit_generation);
-	generation = newest;
-	if (o->rushed < 32)
-		found = live__find_old(o, newest, &generation, &id);
-	else
+	if (o->rushed < 32) {
+		generation = live__goal(o, newest);
+		found = live__find(o, newest, generation, &id);
+	} else {
+		generation = newest;
 		found = live__find_newest(o, newest, &id);
+	}
 	o->rushed++;
 	if (!found)
 		return;
