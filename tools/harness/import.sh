@@ -71,11 +71,11 @@ overwritten()
 	local f
 
 	git -C "$top" rev-parse -q --verify HEAD >/dev/null 2>&1 || return 0
-	git -C "$top" status --porcelain --no-renames -- "$patches" | sed 's/^...//'
-	while read -r f; do
-		[ ! -e "$top/$f" ] || [ -z "$(git -C "$top" status --porcelain -- "$f")" ] ||
-			in_tree show "$branch:$f" | cmp -s - "$top/$f" || echo "$f"
-	done <"$work/new"
+	git -C "$top" status --porcelain --no-renames -uall | cut -c4- >"$work/uncommitted"
+	grep -F "${patches#"$top"/}/" "$work/uncommitted" || :
+	grep -xFf "$work/new" "$work/uncommitted" | while read -r f; do
+		[ ! -e "$top/$f" ] || in_tree show "$branch:$f" | cmp -s - "$top/$f" || echo "$f"
+	done || :
 }
 
 overwritten >"$work/overwritten"
