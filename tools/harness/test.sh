@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # test.sh [test|check|kunit|all|rest|arch NAME...]: run suites, print their results
-# in TAP as they come, then a summary and "N passed, N failed". A skipped test has
-# failed, and so has one that was planned and never reported. "rest" is what "all"
-# has beyond "test".
+# in TAP as they come, then a summary, what failed and why, and "N passed, N failed".
+# A skipped test has failed, and so has one that was planned and never reported.
+# "rest" is what "all" has beyond "test".
 #
 # What takes hours may be stopped and goes on later: "all" and "rest" keep what a
 # suite that has passed said, and do not run it again while all that the results
@@ -26,36 +26,23 @@ run_suite()
 	{
 		"$@" 2>&1 >&3 3>&- 9>&- | tee "$work/$name.err" >&2
 		exit "${PIPESTATUS[0]}"
-	} 3>&1 | gawk -v suite="$name" -v tally="$work/$name.tally" -v failures="$work/failed" '
-		/^TAP version/	{ next }
-		/^1\.\.[0-9]+/	{ planned += substr($1, 4); next }
-		/^ok .*# *[Ss][Kk][Ii][Pp]/	{ sub(/^ok/, "not ok") }
-		/^(not )?ok /	{ n++; if ($1 == "ok") passed++; else failed++ }
-		/^ok /		{ sub(/^ok [0-9]* *-? */, "ok - " suite ": ") }
-		/^not ok /	{ sub(/^not ok [0-9]* *-? */, "not ok - " suite ": ") }
-		/^not ok /	{ print >>failures }
-		{ print; fflush() }
-		END {
-			if (n < planned) {
-				print "not ok - " suite ": " planned " tests planned, " n + 0 " ran" | "tee -a " failures
-				failed += planned - n
-			}
-			print passed + 0, failed + 0 > tally
-		}'
+	} 3>&1 | gawk -v suite="$name" -v tally="$work/$name.tally" -v failures="$work/$name.failed" \
+		-f "$harness/count.awk"
 	status=${PIPESTATUS[0]}
 	set -e
 	read -r passed failed <"$work/$name.tally"
 	if { [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; } || [ $((passed + failed)) -eq 0 ]; then
-		echo "not ok - $name: ended with status $status" | tee -a "$work/failed"
+		echo "not ok - $name: ended with status $status" | tee -a "$work/$name.failed"
 		failed=$((failed + 1))
 	fi
-	[ "$status" -eq 0 ] || said_at_end "$work/$name.err"
-	rm "$work/$name.tally" "$work/$name.err"
+	[ "$status" -eq 0 ] || said_at_end "$work/$name.err" | tee -a "$work/$name.failed"
+	[ ! -e "$work/$name.failed" ] || cat "$work/$name.failed" >>"$work/failed"
+	rm -f "$work/$name".{tally,err,failed}
 	echo "$name $passed $failed $((SECONDS - start))" >>"$work/tally"
 }
 
 # said_at_end FILE: what a guest or a step that failed said of it, once more
-# where the results are: with several at once they are far apart.
+# where the results are, and at the end: with several at once they are far apart.
 said_at_end() { grep -E '^(   \| |guest: )' "$1" | tail -n 120 | sed 's/^/# /' || :; }
 
 # arch_tests NAME: what make test ARCH= runs; a line of the table for it.

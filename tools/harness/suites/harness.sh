@@ -38,10 +38,19 @@ excepted_line()
 	EXCEPT=${1%% *} "$harness/splats.sh" "$work/console"
 }
 
+# counts FAILURES "PASSED FAILED" RESULTS: what test.sh makes of a suite's output
+counts()
+{
+	rm -f "$work/failures"
+	printf %b "$3" | gawk -v suite=s -v tally="$work/tally" -v failures="$work/failures" \
+		-f "$harness/count.awk" >/dev/null
+	diff <(printf %b "$1") "$work/failures" && diff <(echo "$2") "$work/tally"
+}
+
 scratch
 mkdir "$work/with"
 echo 'came along' >"$work/with/file"
-echo 1..18
+echo 1..21
 check "a command's output and status come back"	\
 	ends 7 '^came along$' 'cat file; exit 7' WITH="$work/with"
 check "a program of the host runs with its libraries" \
@@ -64,3 +73,13 @@ for line in 'BUG: KASAN: use-after-free in f' 'UBSAN: shift-out-of-bounds in f' 
 	check "a splat: $line" splat_line "$line"
 done
 check "what the caller judges himself is no splat" excepted_line 'BUG: KCSAN: data-race in f / g'
+check "skipped, or planned and not run, is failed" \
+	counts 'not ok - s: b # SKIP no c\nnot ok - s: 4 tests planned, 2 ran\n' '1 3' \
+	'1..4\nok 1 a\nok 2 b # SKIP no c\n'
+check "what is said below a failure comes with it, and what is said above" \
+	counts 'not ok - s: a\n#     it is 1\n#     not 2\nnot ok - s: c\n#     it is 3\n' '2 2' \
+	'# at a\nok - z\nnot ok - a\n# it is 1\n#   not 2\nok - b\n# it is 3\nnot ok - c\n'
+check "what a kselftest says before it fails comes with it" \
+	counts 'not ok - s: b\n#     t.c:9: it is 1\n' '1 1' \
+	"$(printf '%s\n' 1..2 '#  RUN  a ...' '# mere talk' '#    OK  a' 'ok 1 a' '#  RUN  b ...' \
+		'# t.c:9: it is 1' '#  FAIL  b' 'not ok 2 b' '# Totals: 1')\n"

@@ -26,20 +26,23 @@ run_guest()
 		FLAVOUR=$1 LIMIT=${LIMIT:-1800} "$harness/guest.sh" dmesg >"$work/said"
 }
 
-# One result for each kind of buffer a test was done with. A test that is
-# planned and does not come, comes as a failure.
+# One result for each kind of buffer a test was done with, and below it what it
+# expected in vain. A test that is planned and does not come, comes as a failure.
 results()
 {
 	sed 's/^\[ *[0-9.]*\] //' "$work/said" | gawk '
 		match($0, /^( *)1\.\.([0-9]+)/, m)	{ if (m[1] == "    ") planned += m[2] }
 		match($0, /^ +# Subtest: (.*)/, m)	{ test = m[1]; next }
 		match($0, /^        (not )?ok [0-9]+ (.*)/, m) {
-			print m[1] "ok - " test ": " m[2]; next
+			printf "%sok - %s: %s\n%s", m[1], test, m[2], why
+			why = ""
+			next
 		}
 		/^    (not )?ok /	{ came++ }
 		/EXPECTATION|ASSERTION/	{ told = 4 }
-		told && told--		{ print "# " $0 }
+		told && told--		{ why = why "# " $0 "\n" }
 		END {
+			printf "%s", why
 			if (!came || came != planned)
 				print "not ok - " planned + 0 " tests were planned, " came + 0 " came to an end"
 		}'
