@@ -638,7 +638,7 @@ TEST_F(removal, spliced_sub_buffers_outlive_the_instance)
 	close(self->ti.marker);
 	self->ti.marker = -1;
 	ASSERT_EQ(0, pipe(pipes));
-	ASSERT_LE(size, fcntl(pipes[1], F_SETPIPE_SZ, 2 * size));
+	ASSERT_LE((int)size, fcntl(pipes[1], F_SETPIPE_SZ, 2 * size));
 	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
 		      O_RDONLY | O_NONBLOCK);
 	ASSERT_LE(0, fd);

@@ -216,9 +216,12 @@ TEST_F(pressure, what_is_mapped_is_not_reclaimed)
 TEST_F(pressure, what_is_mapped_counts_as_resident)
 {
 	long long before = proc_number("/proc/self/status", "RssFile:");
+	long long mapped_kb;
 
+	ASSERT_LE(0, before);
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	EXPECT_LE(before + self->mb.len / 1024,
+	mapped_kb = self->mb.len / 1024;
+	EXPECT_LE(before + mapped_kb,
 		  proc_number("/proc/self/status", "RssFile:"));
 }
 

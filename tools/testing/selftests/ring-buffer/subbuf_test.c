@@ -517,7 +517,7 @@ TEST_F(large, trace_pipe_raw_splices_whole_sub_buffers)
 	ASSERT_NE(NULL, page);
 	ASSERT_EQ(0, pipe(pipes));
 	/* splice(2) asks for no more than the pipe has slots for, in pages. */
-	ASSERT_LE(2 * self->subbuf,
+	ASSERT_LE((int)(2 * self->subbuf),
 		  fcntl(pipes[1], F_SETPIPE_SZ, 2 * self->subbuf));
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	ASSERT_LT(0, write_bytes(&self->ti, 4 * self->subbuf, EVENT_LARGE));
