@@ -35,7 +35,7 @@ patches_before_live()
 {
 	local p n=0
 	while read -r p; do
-		! patch_new_files "$p" | grep -qx kernel/trace/ring_buffer_live.c || break
+		! patch_new_files "$p" | grep -x kernel/trace/ring_buffer_live.c >/dev/null || break
 		n=$((n + 1))
 	done < <(series_patches)
 	echo "$n"
@@ -86,7 +86,7 @@ choose_unit()
 	esac
 }
 
-processor() { sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1; }
+processor() { gawk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo; }
 
 # The machine is said as it is: a figure of time means nothing without it.
 describe()

@@ -4,6 +4,8 @@
 # What every harness script starts with: where things are, how a step reports
 # itself, how a run ends. Source it; it does nothing by itself.
 
+# What feeds a pipe fails if the reader leaves early: no grep -q or head behind what
+# writes more than once.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -43,7 +43,7 @@ shown() { T capture-pane -t shell -p; }
 until_shown()
 {
 	for _ in {1..50}; do
-		if shown | grep -qE -- "$1"; then return; fi
+		if shown | grep -E -- "$1" >/dev/null; then return; fi
 		sleep 0.1
 	done
 	echo "not on the screen: $1"

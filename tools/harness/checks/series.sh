@@ -67,7 +67,7 @@ import_gives_the_same()
 import_overwrites_nothing()
 {
 	local file head
-	file=$(new_files | head -n 1)
+	file=$(new_files | sed -n 1p)
 	head=$(git -C "$work/am" rev-list --max-parents=0 HEAD)
 	import "$work/am" HEAD "$head" || return 1
 	git -C "$work/copy" init -q

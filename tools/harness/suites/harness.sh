@@ -20,7 +20,7 @@ ends()
 		echo "status $got, not $want"
 		return 1
 	fi
-	cat "$work/out" "$work/err" | grep -q "$message" || {
+	grep -q "$message" "$work/out" "$work/err" || {
 		echo "no line says: $message"
 		return 1
 	}

@@ -52,7 +52,7 @@ show_report()
 {
 	local line
 	line=$(gawk -F '\t' -v pair="$1" '$2 == pair { print $3; exit }' "$work/reports")
-	sed -n "$line,\$p" "$console" | gawk '/={20}/ { exit } { print }' | head -n 80
+	gawk -v first="$line" 'NR < first { next } /={20}/ || NR >= first + 80 { exit } { print }' "$console"
 }
 
 known() { grep -v '^#' "$list"; }

@@ -105,7 +105,7 @@ touched()
 # touched by then.
 compiled()
 {
-	if { patch_edited_files "$1"; patch_new_files "$1"; } | grep -qE "$kernel_code.*\.h\$"; then
+	if { patch_edited_files "$1"; patch_new_files "$1"; } | grep -E "$kernel_code.*\.h\$" >/dev/null; then
 		(cd "$work/stage" && find . -name '*.c') | sed 's,^\./,,' | grep -E "$kernel_code" | sort
 	else
 		touched "$1"

@@ -35,7 +35,7 @@ until_so()
 	done
 }
 
-shows() { screen | grep -qE -- "$1"; }
+shows() { screen | grep -E -- "$1" >/dev/null; }
 shows_not() { ! shows "$1"; }
 is_table() { [ "$(flag alternate_on)" = 1 ] && shows '^ +0 \['; }
 is_shell() { [ "$(flag alternate_on)" = 0 ] && shows '^guest> *$'; }
@@ -71,7 +71,7 @@ shows_table()
 		shows 'EBUSY' && shows '20.0k  -$' && has_bar 14
 }
 
-has_colours() { T capture-pane -t guest -p -e | grep -q $'\033\[3[123]m'; }
+has_colours() { T capture-pane -t guest -p -e | grep $'\033\[3[123]m' >/dev/null; }
 
 quits_by() { keys "$1"; restored; }
 
