@@ -693,7 +693,7 @@ static uint32_t take_cpu_down(struct __test_metadata *_metadata,
 			      struct trace_instance *ti, struct watcher *w,
 			      uint64_t bytes)
 {
-	uint32_t from = w->o.pos;
+	uint32_t generation = w->o.generation, from = w->o.pos;
 	pid_t pid;
 
 	ASSERT_EQ(0, watcher_wait(w, bytes));
@@ -703,6 +703,8 @@ static uint32_t take_cpu_down(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, switch_cpu_online(ti->cpu, false));
 	EXPECT_EQ(0, child_status(pid, WOKEN_MS / 2));
 	EXPECT_LT(0, watch(w));
+	/* Or the positions are no distance. */
+	EXPECT_EQ(generation, w->o.generation);
 	return w->o.pos - from;
 }
 

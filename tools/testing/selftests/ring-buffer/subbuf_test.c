@@ -1010,15 +1010,19 @@ static pid_t fork_racer(struct trace_instance *ti, racer race)
 	_exit(1);
 }
 
-/* Changes the size as often as it can for a while. Returns the changes. */
+/*
+ * Changes the size as often as it can for a while, and until it could: who reads
+ * "trace" keeps it as it is. Returns the changes.
+ */
 static int change_size_for(struct trace_instance *ti, unsigned int ms)
 {
 	unsigned int sizes[] = { LARGE_KB, page_kb(), scaled_kb(8), scaled_kb(128) };
 	long long end = monotonic_ns() + ms * 1000000LL;
+	long long last = end + WOKEN_MS * 1000000LL;
 	int changes = 0, err;
 	size_t i;
 
-	for (i = 0; monotonic_ns() < end; i++) {
+	for (i = 0; monotonic_ns() < (changes ? end : last); i++) {
 		err = set_size(ti, sizes[i % ARRAY_SIZE(sizes)]);
 		if (err && err != -EBUSY && err != -ENOMEM)
 			return err;

@@ -504,5 +504,7 @@ int kill_child(pid_t pid)
 	int status;
 
 	kill(pid, SIGKILL);
-	return waitpid(pid, &status, 0) == pid ? 0 : -errno;
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -ESRCH;
 }

@@ -111,6 +111,7 @@ void sleep_ms(unsigned int ms);
  * the signal that killed it, or -EAGAIN when it is still running.
  */
 int child_status(pid_t pid, unsigned int ms);
+/* -ESRCH: it had ended by itself. */
 int kill_child(pid_t pid);
 
 #endif /* SELFTEST_RING_BUFFER_TRACEFS_H */
