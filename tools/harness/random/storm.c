@@ -4,6 +4,7 @@
  * may be in any state; what is a worker's own is known.
  */
 #define _GNU_SOURCE
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "random.h"
@@ -59,6 +60,21 @@ static void sleep_or_fail(unsigned int ms)
 	}
 }
 
+/* A process that is killed may leave a child, and what that one has mapped. */
+static const char *reap_orphans(void)
+{
+	long long end = monotonic_ns() + STUCK_MS * 1000000LL;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0) {
+		if (monotonic_ns() > end)
+			return complain("a child of a process of the storm is stuck");
+		if (!pid)
+			sleep_ms(5);
+	}
+	return NULL;
+}
+
 /* One of them is killed in the middle. */
 const char *storm_play(uint64_t seed, unsigned int round, unsigned int ms)
 {
@@ -67,6 +83,7 @@ const char *storm_play(uint64_t seed, unsigned int round, unsigned int ms)
 	int i, status;
 
 	shared->stop = 0;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (i = 0; i < WORKERS; i++)
 		pids[i] = storm_start(seed, round, i);
 	sleep_or_fail(ms);
@@ -79,5 +96,8 @@ const char *storm_play(uint64_t seed, unsigned int round, unsigned int ms)
 		else if (status && !(i == 0 && status == 128 + SIGKILL))
 			bad = complain("process %d of the storm ended with %d", i, status);
 	}
+	if (!bad)
+		bad = reap_orphans();
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	return bad;
 }

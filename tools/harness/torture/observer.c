@@ -62,12 +62,14 @@ static int attach_mapping(struct observer *ob, enum live_start from)
 
 static bool attach(struct observer *ob, enum live_start from)
 {
-	int ret, tries = 0;
+	long long start = monotonic_ns();
+	int ret;
 
 	ob->fd = cpu_file(&this_round.ti, ob->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
-	do {
-		ret = live_map(&ob->map, ob->fd);
-	} while (ret == -EAGAIN && ++tries < 10);
+	/* It is -EAGAIN while CPUs come and go. */
+	while ((ret = live_map(&ob->map, ob->fd)) == -EAGAIN &&
+	       monotonic_ns() - start < WOKEN_MS * 1000000LL)
+		sleep_ms(1);
 	if (!ret)
 		ret = attach_mapping(ob, from);
 	if (ret) {
