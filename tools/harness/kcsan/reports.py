@@ -10,9 +10,9 @@ A function is told by the name it has in the source, where the compiler put it
 into another one too. For that the image has vmlinux.debug. Report and lines of
 addresses are told apart by what KCSAN prints, see kernel/kcsan/report.c.
 
-A race is in the tracing if a function of kernel/trace or of the module
-torture_event did one of the two accesses, or called who did, in the same context:
-whom an interrupt interrupted does not count.
+A race is in the tracing if a function of kernel/trace did one of the two accesses,
+or called who did, in the same context: whom an interrupt interrupted does not
+count. Or if one of the module torture_event did it: its calls of timers do not count.
 """
 
 import os
@@ -96,9 +96,9 @@ class Symbols:
                 self.address[fields[2]] = int(fields[0], 16)
         self.known = {}
 
-    def is_tracing(self, frame):
-        """Is the function one of kernel/trace, or of the writers?"""
-        return frame[2] == 'torture_event' or frame[0] in self.tracing
+    def is_tracing(self, frame, accesses):
+        """Is the function one of kernel/trace, or of the writers, and then accesses itself?"""
+        return (accesses and frame[2] == 'torture_event') or frame[0] in self.tracing
 
     def _inlined(self, frame):
         """Functions of the source at a place, innermost first: (name, file)."""
@@ -112,7 +112,7 @@ class Symbols:
         """The function of a frame, by the name in its source."""
         if frame not in self.known:
             name = re.sub(r'(\.(constprop|isra|part|cold)(\.\d+)?)+$', '', frame[0])
-            if frame[0] in self.address and not frame[2] and self.is_tracing(frame):
+            if frame[0] in self.address and not frame[2] and frame[0] in self.tracing:
                 # The helpers of the headers say little.
                 chain = [(inlined, place) for inlined, place in self._inlined(frame)
                          if 'kernel/trace/' in place]
@@ -130,7 +130,8 @@ def main():
             stacks = [stack for stack in stacks_of(report) if stack]
             names = [symbols.name(stack[0]) for stack in stacks]
             names += ['?'] * (2 - len(names))
-            tracing = any(symbols.is_tracing(frame) for stack in stacks for frame in stack)
+            tracing = any(symbols.is_tracing(frame, depth == 0)
+                          for stack in stacks for depth, frame in enumerate(stack))
             print('trace' if tracing else 'other', ' / '.join(sorted(names)), number, sep='\t')
 
 
