@@ -53,6 +53,27 @@ no_instance()
 	return 1
 }
 
+# until_so COMMAND...: it comes true within a minute
+until_so()
+{
+	for _ in $(seq 600); do
+		"$@" && return
+		usleep 100000
+	done
+	echo "never so: $*" >>/tmp/why
+	return 1
+}
+
+# runs FILE: the stream or the recording whose standard error is FILE, empty or not there
+# before, is set up and reads.
+runs() { until_so grep -qs way: "$1"; }
+
+# came PATTERN FILE: a line of it, or its end, is in FILE by now, or comes
+came() { until_so grep -q "$1" "$2"; }
+
+# lines_of FILE NUMBER: there are at least so many
+lines_of() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+
 # gone: no instance of tracemap's own is left; it may take a moment.
 gone()
 {
