@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "lib_guest.h"
@@ -72,13 +73,13 @@ static void wait_for_events(const struct way_to_read *w, const char *percent)
 	start_s = seconds();
 	expect_eq(tracemap_wait(t, 300), 0);
 	took = seconds() - start_s;
-	expect(took >= 0.299 && took < 2);
+	expect(took >= 0.299 && took < 15);
 
 	start(&writer);
 	start_s = seconds();
 	ret = tracemap_wait(t, 20000);
 	took = seconds() - start_s;
-	if (!expect_eq(ret, 1) || !expect(took < 5))
+	if (!expect_eq(ret, 1) || !expect(took < 15))
 		printf("# by %s at %s percent: %f s\n", w->name, percent, took);
 	expect_eq(drain_all(t, &a), 0);
 	expect_eq(a.seen, 1);
@@ -136,6 +137,24 @@ static void test_stream(void)
 	}
 }
 
+/*
+ * What the processor was used in 0.3 seconds in which nothing comes: the least of
+ * three times, for an emulated processor is said to be used when it is away.
+ */
+static double used_idly(struct tracemap *t)
+{
+	double least = 1, used;
+
+	for (int i = 0; i < 3; i++) {
+		used = cpu_seconds();
+		expect_eq(tracemap_wait(t, 300), 0);
+		used = cpu_seconds() - used;
+		if (used < least)
+			least = used;
+	}
+	return least;
+}
+
 /* Nothing comes: to wait for that takes no time of the processor's. */
 static void test_idle(void)
 {
@@ -154,9 +173,7 @@ static void test_idle(void)
 			t = open_all(w, i % 2);
 			expect_eq(drain_all(t, &a), 0);
 			expect_eq(a.seen, 3);
-			used = cpu_seconds();
-			expect_eq(tracemap_wait(t, 300), 0);
-			used = cpu_seconds() - used;
+			used = used_idly(t);
 			if (!expect(used < 0.1))
 				printf("# by %s, %s KiB, %s percent: %f s\n", w->name,
 				       sizes[i % ARRAY_SIZE(sizes)],
@@ -232,7 +249,6 @@ static void test_in_hand(void)
 		struct writer writer = { .delay_ms = 100, .from = 1, .to = 1, .cpu = 1 };
 		struct tracemap_record rec;
 		struct tracemap *t;
-		double used;
 
 		if (w->flags & TRACEMAP_IN_PLACE)
 			continue;
@@ -241,9 +257,7 @@ static void test_in_hand(void)
 		write_marks(0, 1, 1000);
 		t = open_all(w, 1);
 		expect_eq(tracemap_cpu_peek(tracemap_get_cpu(t, 0), &rec), 1);
-		used = cpu_seconds();
-		expect_eq(tracemap_wait(t, 300), 0);
-		expect(cpu_seconds() - used < 0.1);
+		expect(used_idly(t) < 0.1);
 		start(&writer);
 		expect_eq(tracemap_wait(t, 20000), 1);
 		pthread_join(writer.thread, NULL);
@@ -288,6 +302,9 @@ static void on_alarm(int sig)
 
 static void test_signal(void)
 {
+	/* Again and again: the first may come before it waits. */
+	const struct itimerval soon = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	const struct itimerval never = { 0 };
 	struct sigaction sa = { .sa_handler = on_alarm };
 
 	sigaction(SIGALRM, &sa, NULL);
@@ -297,8 +314,9 @@ static void test_signal(void)
 		new_instance("256");
 		set("buffer_percent", "0");
 		t = open_all(w, 1);
-		alarm(1);
+		setitimer(ITIMER_REAL, &soon, NULL);
 		expect_eq(tracemap_wait(t, 20000), -EINTR);
+		setitimer(ITIMER_REAL, &never, NULL);
 		tracemap_close(t);
 		end_instance();
 	}
