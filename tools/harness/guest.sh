@@ -99,7 +99,7 @@ boot()
 	boot_from "$append"
 	: >"$console"
 	rm -f "$work/verdict"
-	timeout --foreground -k 5 "$2" "${machine[@]}" \
+	timeout --foreground -k 30 "$2" "${machine[@]}" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-accel "$accel" "${icount[@]}" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-1G}" \
 		"${loaded[@]}" \

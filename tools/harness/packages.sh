@@ -25,9 +25,15 @@ missing()
 
 install_packages()
 {
-	$sudo apt-get update &&
+	local patient=(-o DPkg::Lock::Timeout=600 -o Acquire::Retries=5)
+
+	# That waits for no other's update.
+	for _ in {1..5}; do
+		! $sudo apt-get "${patient[@]}" update || break
+		sleep 10
+	done
 	$sudo env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends "$@"
+		apt-get "${patient[@]}" install -y --no-install-recommends "$@"
 }
 
 command -v dpkg-query >/dev/null || {

@@ -42,7 +42,7 @@ shown() { T capture-pane -t shell -p; }
 
 until_shown()
 {
-	for _ in {1..50}; do
+	for _ in {1..600}; do
 		if shown | grep -E -- "$1" >/dev/null; then return; fi
 		sleep 0.1
 	done

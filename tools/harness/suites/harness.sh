@@ -58,7 +58,7 @@ check "a program of the host runs with its libraries" \
 check "a guest has the processors asked for" \
 	ends 0 '^3$' 'grep -c ^processor /proc/cpuinfo' SMP=3
 check "a panic is told"		ends 121 PANICKED 'echo c >/proc/sysrq-trigger'
-check "a hang is told"		ends 122 HUNG 'sleep 1000' LIMIT=25
+check "a hang is told"		ends 122 HUNG 'sleep 1000' LIMIT=60
 check "a death is told"		ends 123 DIED 'reboot -f'
 check "silence is told"		ends 124 'SAID NOTHING' 'sleep 1000' LIMIT=20 APPEND=loglevel=0
 check "a qemu that fails is told"	ends 125 'QEMU FAILED' true MEM=nonsense

@@ -13,7 +13,7 @@ run_uml()
 {
 	local image status=0
 	image=$(FLAVOUR=uml "$harness/kernel.sh")
-	timeout "${LIMIT:-120}" "$image/linux" mem=256M con0=fd:0,fd:1 \
+	timeout "${LIMIT:-600}" "$image/linux" mem=256M con0=fd:0,fd:1 \
 		"kunit.filter_glob=$suites" kunit_shutdown=halt </dev/null >"$work/said" 2>&1 || status=$?
 	"$harness/splats.sh" "$work/said" | sed 's/^/   | /' >&2 || status=1
 	return $status
@@ -42,9 +42,9 @@ results()
 		/EXPECTATION|ASSERTION/	{ told = 4 }
 		told && told--		{ why = why "# " $0 "\n" }
 		END {
-			printf "%s", why
 			if (!came || came != planned)
 				print "not ok - " planned + 0 " tests were planned, " came + 0 " came to an end"
+			printf "%s", why
 		}'
 }
 

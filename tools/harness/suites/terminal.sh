@@ -12,7 +12,7 @@
 . "$harness/command.sh"
 . "$harness/tap.sh"
 
-patience=${LIMIT:-60}
+patience=${LIMIT:-300}
 columns=100 rows=30
 
 T() { tmux -L "trace-ring-map.$$" -f /dev/null "$@"; }
@@ -65,7 +65,12 @@ restored()
 shows_table()
 {
 	begin './tracemap stat -i stat -d 0.5'
+	until_so has_all
 	screen
+}
+
+has_all()
+{
 	shows '^ +0 \[#+ *\] +[0-9]+%' && shows '^ +1 \[ *\] +0%' &&
 		shows 'tracemap stat.*[0-9]:[0-9][0-9]:[0-9][0-9]$' && shows 'EVENTS/S' &&
 		shows 'EBUSY' && shows '20.0k  -$' && has_bar 14
@@ -153,7 +158,7 @@ guest_scripts()
 	EOG
 	cat >"$work/with/later" <<-'EOG'
 		until pidof tracemap >/dev/null; do sleep 1; done
-		sleep 3
+		sleep 8
 		exec "$@"
 	EOG
 }
