@@ -23,7 +23,8 @@
 
 /* No call here allocates as often as this. */
 #define RBT_FAULTS_MAX	10000U
-#define RBT_KASAN_TRIES	50
+/* KASAN allocates for itself now and then. */
+#define RBT_TRIES		(IS_ENABLED(CONFIG_KASAN_GENERIC) ? 50 : 1)
 
 #ifdef CONFIG_FAULT_INJECTION
 #define rbt_fail_nth	(current->fail_nth)
@@ -138,7 +139,7 @@ static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *cal
 static unsigned int rbt_needed(struct kunit *test, unsigned int least, unsigned int most,
 			       const struct rbt_call *call)
 {
-	int tries = IS_ENABLED(CONFIG_KASAN_GENERIC) ? RBT_KASAN_TRIES : 1;
+	int tries = RBT_TRIES;
 	unsigned int got;
 
 	do {
@@ -225,7 +226,7 @@ static bool rbt_map_further(struct kunit *test)
  */
 static void further_map_allocates_nothing(struct kunit *test)
 {
-	int tries = IS_ENABLED(CONFIG_KASAN_GENERIC) ? RBT_KASAN_TRIES : 1;
+	int tries = RBT_TRIES;
 	bool failed;
 
 	do {
