@@ -71,8 +71,22 @@ runs() { until_so grep -qs way: "$1"; }
 # came PATTERN FILE: a line of it, or its end, is in FILE by now, or comes
 came() { until_so grep -q "$1" "$2"; }
 
-# lines_of FILE NUMBER: there are at least so many
-lines_of() { [ "$(wc -l <"$1")" -ge "$2" ]; }
+# begin ARGUMENT...: an endless stream of $I, as $pid, to /tmp/out
+begin()
+{
+	: >/tmp/begun
+	timeout -s KILL 300 ./tracemap stream -i t "$@" >/tmp/out 2>/tmp/begun & pid=$!
+	runs /tmp/begun
+}
+
+# end MARK: it has printed this one, and ends
+end()
+{
+	came "mark $1\$" /tmp/out
+	kill -INT "$pid"
+	wait "$pid"
+	status=$?
+}
 
 # gone: no instance of tracemap's own is left; it may take a moment.
 gone()
