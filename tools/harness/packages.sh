@@ -25,11 +25,12 @@ missing()
 
 install_packages()
 {
-	local patient=(-o DPkg::Lock::Timeout=600 -o Acquire::Retries=5)
+	local try patient=(-o DPkg::Lock::Timeout=600 -o Acquire::Retries=5)
 
 	# That waits for no other's update.
-	for _ in {1..5}; do
+	for try in {1..5}; do
 		! $sudo apt-get "${patient[@]}" update || break
+		[ "$try" -lt 5 ] || return 1
 		sleep 10
 	done
 	$sudo env DEBIAN_FRONTEND=noninteractive \
