@@ -15,8 +15,7 @@
 /^#/ && !below && !/^# +(RUN|FAIL) /	{ why[lines++] = $0 }
 
 /^ok .*# *[Ss][Kk][Ii][Pp]/	{ sub(/^ok/, "not ok") }
-/^ok /		{ passed++; sub(/^ok [0-9]* *-? */, "ok - " suite ": ") }
-/^ok /		{ below = 0 }
+/^ok /		{ passed++; below = 0; sub(/^ok [0-9]* *-? */, "ok - " suite ": ") }
 /^not ok /	{
 	failed++
 	below = !inside
