@@ -4,6 +4,7 @@
  * every way the kernel has.
  */
 #include <linux/kernel.h>
+#include <linux/trace_mmap.h>
 
 #include "ring_buffer_kunit.h"
 
@@ -134,6 +135,27 @@ static void bytes_are_those_not_yet_consumed(struct kunit *test)
 		before = bytes;
 	}
 	KUNIT_EXPECT_EQ(test, 0UL, before);
+}
+
+/* Padding is none of them, nor what pads a page where an event was refused. */
+static void bytes_do_not_count_padding(struct kunit *test)
+{
+	unsigned int record = IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 72 : 64;
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 2 * rbt_per_subbuf(rbt, 60) + 1;
+
+	KUNIT_ASSERT_EQ(test, nr, rbt_write_many(rbt, nr, 60));
+	KUNIT_EXPECT_EQ(test, (unsigned long)nr * record,
+			ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
+	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60), 60);
+	while (ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL))
+		;
+	rbt_expect_empty(test, rbt);
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
+	rbt_write_many(rbt, nr, 60);
+	while (ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL))
+		;
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
 }
 
 /* Discarding. */
@@ -658,22 +680,73 @@ static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
+/* Events of 84 bytes leave room behind them: the number of the lost is there. */
+static void rbt_expect_loss(struct kunit *test, const struct rbt_page *page, unsigned long lost)
+{
+	unsigned long told;
+
+	KUNIT_ASSERT_EQ(test, 3UL, (unsigned long)page->commit >> 30 & 3);
+	memcpy(&told, (void *)page->data + (page->commit & 0xfffff), sizeof(told));
+	KUNIT_EXPECT_EQ(test, lost, told);
+}
+
+static void rbt_lose(struct rbt *rbt)
+{
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 84), 84);
+}
+
 static void read_page_tells_of_loss(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
-	u32 nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
-	ring_buffer_change_overwrite(rbt->buffer, 1);
-	rbt_write_many(rbt, nr, 60);
+	rbt_lose(rbt);
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
 					       !rbt->kind->mapped));
-	KUNIT_EXPECT_NE(test, 0L, ((struct rbt_page *)page)->commit & (1L << 31));
+	rbt_expect_loss(test, page, ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
 					       !rbt->kind->mapped));
-	KUNIT_EXPECT_EQ(test, 0L, ((struct rbt_page *)page)->commit & (1L << 31));
+	KUNIT_EXPECT_EQ(test, 0UL, (unsigned long)((struct rbt_page *)page)->commit >> 30);
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+}
+
+/* Of a page that is read in parts, the first one tells it. */
+static void read_page_tells_of_loss_in_a_part(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	rbt_lose(rbt);
+	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, 400, 0, false));
+	rbt_expect_loss(test, page, ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
+	/* The rest of it, whole: copied, and padding is not a part of it. */
+	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false));
+	KUNIT_EXPECT_EQ(test, 0UL, (unsigned long)((struct rbt_page *)page)->commit >> 30);
+	KUNIT_EXPECT_EQ(test, 0UL, ((struct rbt_page *)page)->commit %
+			(IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 96UL : 88UL));
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+}
+
+static void get_reader_tells_of_loss_on_the_subbuf(struct kunit *test)
+{
+	const struct trace_buffer_meta *meta;
+	struct rbt *rbt = test->priv;
+	unsigned int order;
+	struct page *page;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	meta = page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
+	rbt_lose(rbt);
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, meta->overrun, meta->reader.lost_events);
+	ring_buffer_map_size(rbt->buffer, rbt->cpu, &order);
+	page = ring_buffer_map_page(rbt->buffer, rbt->cpu,
+				    (meta->reader.id + 1UL) << order);
+	rbt_expect_loss(test, page_address(page), meta->reader.lost_events);
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
 }
 
 static struct kunit_case rbt_event_cases[] = {
@@ -684,6 +757,7 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(largest_event_fits_and_one_more_byte_does_not, rbt_gen_kind),
 	KUNIT_CASE_PARAM(padding_at_the_end_is_passed_over, rbt_gen_kind),
 	KUNIT_CASE_PARAM(bytes_are_those_not_yet_consumed, rbt_gen_kind),
+	KUNIT_CASE_PARAM(bytes_do_not_count_padding, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_never_was, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_with_a_successor_is_not_seen, rbt_gen_kind),
 	KUNIT_CASE_PARAM(nested_events_wait_for_the_outermost_commit, rbt_gen_kind),
@@ -707,6 +781,8 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(read_page_full_leaves_the_written_one, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_copies_what_does_not_fill_it, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_tells_of_loss, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_tells_of_loss_in_a_part, rbt_gen_kind),
+	KUNIT_CASE_PARAM(get_reader_tells_of_loss_on_the_subbuf, rbt_gen_kind),
 	{ }
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the ring buffer: what its mapping and its live index refuse, how
- * they are counted, and how who waits for them is told.
+ * KUnit tests of the ring buffer: what its mapping and its observers refuse, how
+ * they are counted, and how those that wait are told.
  */
+#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -62,82 +63,92 @@ static void map_wait_is_ended_by_a_signal(struct kunit *test)
 	ring_buffer_unmap(rbt->buffer, rbt->cpu);
 }
 
-/* The live index. */
+/* The live view. */
 
-static void rbt_live_map(struct kunit *test, struct rbt *rbt)
+static struct ring_buffer_observer *rbt_observe(struct kunit *test, struct rbt *rbt)
 {
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_live_map(rbt->buffer, rbt->cpu));
+	struct ring_buffer_observer *observer = ring_buffer_observe(rbt->buffer, rbt->cpu);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(observer));
+	return observer;
 }
 
-static void rbt_live_unmap(struct rbt *rbt)
+/* All of these indexes have one page. */
+static const struct trace_live_index *rbt_index(struct ring_buffer_observer *observer)
 {
-	ring_buffer_live_unmap(rbt->buffer, rbt->cpu);
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	return page_address(ring_buffer_observer_page(observer, 0));
 }
 
-static const struct trace_live_index *rbt_index(const struct rbt *rbt)
+static const struct trace_live_subbuf *rbt_entries(struct ring_buffer_observer *observer)
 {
-	return page_address(ring_buffer_live_page(rbt->buffer, rbt->cpu, 0));
+	const struct trace_live_index *index = rbt_index(observer);
+
+	return (const void *)index + index->entries_offset;
 }
 
-static int rbt_check(const struct rbt *rbt, const struct trace_live_position *pos)
+/* What the writer has committed to the sub-buffer it is at. */
+static u32 rbt_commit(struct ring_buffer_observer *observer)
 {
-	return ring_buffer_live_check(rbt->buffer, rbt->cpu, pos);
+	const struct trace_live_index *index = rbt_index(observer);
+	u64 at = index->subbufs_offset + (u64)index->commit_id * index->subbuf_size;
+	const void *subbuf = page_address(ring_buffer_observer_page(observer, at >> PAGE_SHIFT));
+
+	return *(const unsigned long *)(subbuf + index->commit_offset);
 }
 
-static void live_map_counts(struct kunit *test)
+/* Each holds the buffer by itself, as a mapping does. */
+static void observers_count_as_mappings(struct kunit *test)
 {
+	struct ring_buffer_observer *first, *second;
 	struct rbt *rbt = test->priv;
-	int more;
 
-	KUNIT_EXPECT_EQ(test, -ENODEV, rbt_check(rbt, NULL));
-	rbt_live_map(test, rbt);
-	KUNIT_EXPECT_EQ(test, 0, ring_buffer_live_map(rbt->buffer, rbt->cpu));
-	ring_buffer_live_dup(rbt->buffer, rbt->cpu);
-	for (more = 0; more < 2; more++) {
-		ring_buffer_live_unmap(rbt->buffer, rbt->cpu);
-		KUNIT_EXPECT_EQ(test, 0, rbt_check(rbt, NULL));
-	}
-	rbt_live_unmap(rbt);
-	KUNIT_EXPECT_EQ(test, -ENODEV, rbt_check(rbt, NULL));
+	first = rbt_observe(test, rbt);
+	second = rbt_observe(test, rbt);
+	ring_buffer_observer_free(first);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_resize(rbt->buffer, rbt->subbuf, rbt->cpu));
+	ring_buffer_observer_free(second);
 	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
 }
 
-static void live_map_shows_the_index(struct kunit *test)
+static void observer_sees_the_index_and_the_sub_buffers(struct kunit *test)
 {
-	const struct trace_live_subbuf *subbufs;
+	struct ring_buffer_observer *observer;
 	const struct trace_live_index *index;
 	struct rbt *rbt = test->priv;
 	unsigned long pages;
 
-	rbt_live_map(test, rbt);
-	index = rbt_index(rbt);
-	subbufs = (const void *)index + index->entries_offset;
-	pages = ring_buffer_live_size(rbt->buffer, rbt->cpu);
-	KUNIT_EXPECT_EQ(test, (u32)(pages << PAGE_SHIFT), index->index_size);
+	observer = rbt_observe(test, rbt);
+	index = rbt_index(observer);
+	pages = ring_buffer_observer_size(observer);
+	KUNIT_EXPECT_EQ(test, (u64)pages << PAGE_SHIFT, index->mapping_size);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(*index), index->struct_len);
-	KUNIT_EXPECT_EQ(test, (u32)sizeof(*subbufs), index->entry_size);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(struct trace_live_subbuf), index->entry_size);
 	KUNIT_EXPECT_EQ(test, RBT_SUBBUFS + 1U, index->nr_subbufs);
-	KUNIT_EXPECT_EQ(test, 0U, index->epoch & 1);
-	KUNIT_EXPECT_EQ(test, index->commit_generation, subbufs[index->commit_id].generation);
-	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_live_page(rbt->buffer, rbt->cpu, pages - 1));
-	KUNIT_EXPECT_NULL(test, ring_buffer_live_page(rbt->buffer, rbt->cpu, pages));
-	KUNIT_EXPECT_NULL(test, ring_buffer_live_page(rbt->buffer, rbt->cpu, ULONG_MAX));
-	rbt_live_unmap(rbt);
+	KUNIT_EXPECT_EQ(test, rbt->subbuf, index->subbuf_size);
+	KUNIT_EXPECT_EQ(test, (u32)RBT_HEADER, index->data_offset);
+	KUNIT_EXPECT_EQ(test, (u32)sizeof(long), index->commit_size);
+	KUNIT_EXPECT_EQ(test, index->subbufs_offset +
+			      (u64)index->nr_subbufs * index->subbuf_size, index->mapping_size);
+	KUNIT_EXPECT_EQ(test, 0ULL, index->epoch & 1);
+	KUNIT_EXPECT_EQ(test, index->commit_generation,
+			rbt_entries(observer)[index->commit_id].generation);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_observer_page(observer, pages - 1));
+	ring_buffer_observer_free(observer);
 }
 
 static void live_index_tells_every_event(struct kunit *test)
 {
 	unsigned int nr = 2 * RBT_SUBBUFS, each, written;
 	const struct trace_live_subbuf *subbufs;
+	struct ring_buffer_observer *observer;
 	const struct trace_live_index *index;
 	struct rbt *rbt = test->priv;
 
 	each = rbt_per_subbuf(rbt, 100);
-	rbt_live_map(test, rbt);
-	index = rbt_index(rbt);
-	subbufs = (const void *)index + index->entries_offset;
+	observer = rbt_observe(test, rbt);
+	index = rbt_index(observer);
+	subbufs = rbt_entries(observer);
 	written = rbt_write_many(rbt, nr * each + 1, 100);
 	KUNIT_EXPECT_EQ(test, (u64)written / each * each,
 			subbufs[index->commit_id].before +
@@ -145,48 +156,191 @@ static void live_index_tells_every_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u64)nr * each + 1 - written, index->dropped);
 	KUNIT_EXPECT_EQ(test, (u64)ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu),
 			subbufs[index->commit_id].overwritten);
-	rbt_live_unmap(rbt);
+	ring_buffer_observer_free(observer);
 }
 
-/* A position of another mapping must not pass for one of the next. */
-static void live_epoch_is_another_after_a_reset_and_the_last_unmap(struct kunit *test)
+/* Which sub-buffer has the oldest events, or those that follow generation @after. */
+static const struct trace_live_subbuf *
+rbt_oldest(struct ring_buffer_observer *observer, u64 after)
+{
+	const struct trace_live_subbuf *subbufs = rbt_entries(observer), *oldest = NULL;
+	u32 id;
+
+	for (id = 0; id < rbt_index(observer)->nr_subbufs; id++) {
+		if (subbufs[id].generation > after &&
+		    (!oldest || subbufs[id].generation < oldest->generation))
+			oldest = &subbufs[id];
+	}
+	return oldest;
+}
+
+/* All that the index tells of a buffer that was written to with events of 100 bytes. */
+static void rbt_expect_index(struct kunit *test, struct rbt *rbt,
+			     struct ring_buffer_observer *observer, u32 used)
+{
+	u32 record = IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 112 : 104;
+	const struct trace_live_index *index = rbt_index(observer);
+	const struct trace_live_subbuf *subbufs = rbt_entries(observer), *subbuf;
+	u64 generation = 0;
+
+	KUNIT_EXPECT_EQ(test, used, index->used);
+	KUNIT_EXPECT_EQ(test, (u64)ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu),
+			index->dropped);
+	KUNIT_EXPECT_EQ(test, (u64)ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu),
+			subbufs[index->commit_id].overwritten);
+	while ((subbuf = rbt_oldest(observer, generation)) &&
+	       subbuf->generation < index->commit_generation) {
+		KUNIT_EXPECT_EQ(test, rbt_per_subbuf(rbt, 100) * record, subbuf->size);
+		KUNIT_EXPECT_EQ(test, subbuf->generation + 1,
+				subbufs[subbuf->next_id].generation);
+		generation = subbuf->generation;
+	}
+}
+
+/* The first observer comes when much was written, and overwritten or dropped. */
+static void live_index_is_right_when_it_is_made(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	u32 first, then;
+	unsigned int nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100) + 1;
+	struct ring_buffer_observer *observer;
 
-	rbt_live_map(test, rbt);
-	first = rbt_index(rbt)->epoch;
+	rbt_write_many(rbt, nr, 100);
+	observer = rbt_observe(test, rbt);
+	rbt_expect_index(test, rbt, observer, RBT_SUBBUFS);
+	KUNIT_EXPECT_EQ(test, (u64)ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu),
+			rbt_oldest(observer, 0)->before);
+	KUNIT_EXPECT_LT(test, 0ULL, rbt_oldest(observer, 0)->before +
+				    rbt_index(observer)->dropped);
+	rbt_write_many(rbt, nr, 100);
+	rbt_expect_index(test, rbt, observer, RBT_SUBBUFS);
+	ring_buffer_observer_free(observer);
+}
+
+static unsigned int rbt_consume_many(struct rbt *rbt, unsigned int nr)
+{
+	struct ring_buffer_event *event = NULL;
+
+	while (nr--)
+		event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL);
+	return event ? rbt_number(event) : U32_MAX;
+}
+
+/* The reader's sub-buffer is not in use, in part or not at all. */
+static void live_index_is_right_when_it_is_made_beside_a_consumer(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int each = rbt_per_subbuf(rbt, 100);
+	struct ring_buffer_observer *observer;
+
+	KUNIT_ASSERT_EQ(test, 4 * each + 1, rbt_write_many(rbt, 4 * each + 1, 100));
+	KUNIT_ASSERT_EQ(test, 2 * each + 2, rbt_consume_many(rbt, 2 * each + 3));
+	observer = rbt_observe(test, rbt);
+	rbt_expect_index(test, rbt, observer, 2);
+	KUNIT_EXPECT_EQ(test, 2ULL * each, rbt_oldest(observer, 0)->before);
+	KUNIT_EXPECT_EQ(test, 2ULL * each + 3, rbt_index(observer)->read);
+	KUNIT_EXPECT_EQ(test, 5 * each, rbt_write_many(rbt, 5 * each, 100));
+	rbt_expect_index(test, rbt, observer, 7);
+	ring_buffer_observer_free(observer);
+}
+
+/* Events were lost before the reader's sub-buffer, and between it and the next. */
+static void live_index_tells_losses_around_the_readers_subbuf(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int each = rbt_per_subbuf(rbt, 100), first, nr;
+	const struct trace_live_subbuf *reader;
+	struct ring_buffer_observer *observer;
+	u64 unread;
+
+	nr = rbt_write_many(rbt, 2 * RBT_SUBBUFS * each + 1, 100);
+	first = rbt_consume_many(rbt, 3) - 2;
+	nr += rbt_write_many(rbt, 2 * RBT_SUBBUFS * each, 100);
+	unread = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu) - (each - 3);
+	observer = rbt_observe(test, rbt);
+	reader = rbt_oldest(observer, 0);
+	KUNIT_EXPECT_EQ(test, (u64)first, reader->before);
+	KUNIT_EXPECT_EQ(test, nr - unread, rbt_oldest(observer, reader->generation)->before);
+	ring_buffer_observer_free(observer);
+}
+
+/* Interrupts fill the buffer while an event is written: some of theirs are dropped. */
+static u64 rbt_overrun_commit(struct kunit *test, struct rbt *rbt)
+{
+	unsigned int nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100);
+	struct ring_buffer_event *outer = ring_buffer_lock_reserve(rbt->buffer, 8);
+
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_GT(test, nr, rbt_write_many(rbt, nr, 100));
+	ring_buffer_nest_end(rbt->buffer);
+	ring_buffer_unlock_commit(rbt->buffer, outer);
+	return ring_buffer_commit_overrun_cpu(rbt->buffer, rbt->cpu);
+}
+
+/* Those from before the index was made, and those that came later. */
+static void live_index_tells_commit_overruns(struct kunit *test)
+{
+	struct ring_buffer_observer *observer;
+	struct rbt *rbt = test->priv;
+	u64 overrun;
+
+	overrun = rbt_overrun_commit(test, rbt);
+	KUNIT_EXPECT_LT(test, 0ULL, overrun);
+	observer = rbt_observe(test, rbt);
+	KUNIT_EXPECT_EQ(test, overrun, rbt_index(observer)->commit_overrun);
 	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
-	then = rbt_index(rbt)->epoch;
-	KUNIT_EXPECT_EQ(test, first + 2, then);
-	rbt_live_unmap(rbt);
+	KUNIT_EXPECT_EQ(test, 0ULL, rbt_index(observer)->commit_overrun);
+	overrun = rbt_overrun_commit(test, rbt);
+	KUNIT_EXPECT_LT(test, 0ULL, overrun);
+	KUNIT_EXPECT_EQ(test, overrun, rbt_index(observer)->commit_overrun);
+	ring_buffer_observer_free(observer);
+}
 
-	rbt_live_map(test, rbt);
-	KUNIT_EXPECT_EQ(test, then + 2, rbt_index(rbt)->epoch);
-	rbt_live_unmap(rbt);
+/* It stays: epochs and generations of one observer are those of the next. */
+static void live_index_stays_until_the_size_is_another(struct kunit *test)
+{
+	unsigned int data, mapped = RBT_SUBBUFS;
+	struct ring_buffer_observer *observer;
+	struct rbt *rbt = test->priv;
+	u64 epoch, generation;
+
+	observer = rbt_observe(test, rbt);
+	epoch = rbt_index(observer)->epoch;
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	KUNIT_EXPECT_EQ(test, epoch + 2, rbt_index(observer)->epoch);
+	generation = rbt_index(observer)->commit_generation;
+	ring_buffer_observer_free(observer);
+
+	rbt_write_many(rbt, 2 * rbt_per_subbuf(rbt, 100), 100);
+	observer = rbt_observe(test, rbt);
+	KUNIT_EXPECT_EQ(test, epoch + 2, rbt_index(observer)->epoch);
+	KUNIT_EXPECT_LT(test, generation, rbt_index(observer)->commit_generation);
+	ring_buffer_observer_free(observer);
+
+	rbt_unmap(rbt);
+	data = rbt->subbuf - RBT_HEADER;
+	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, (mapped + 1) * data, rbt->cpu));
+	observer = rbt_observe(test, rbt);
+	KUNIT_EXPECT_EQ(test, mapped + 2U, rbt_index(observer)->nr_subbufs);
+	ring_buffer_observer_free(observer);
+	rbt_map(test, rbt);
 }
 
 /* Where the writer is. */
-static struct trace_live_position rbt_position(const struct rbt *rbt)
+static struct trace_live_position rbt_position(struct ring_buffer_observer *observer)
 {
-	const struct trace_live_index *index = rbt_index(rbt);
-	struct trace_live_position pos = {
-		.epoch = index->epoch, .generation = index->commit_generation,
-	};
-	const struct rbt_page {
-		u64	stamp;
-		long	commit;
-	} *page;
-	unsigned int order;
+	const struct trace_live_index *index = rbt_index(observer);
 
-	ring_buffer_map_size(rbt->buffer, rbt->cpu, &order);
-	page = page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu,
-						 (unsigned long)(index->commit_id + 1) << order));
-	pos.read = page->commit;
-	return pos;
+	return (struct trace_live_position) {
+		.size = sizeof(struct trace_live_position),
+		.epoch = index->epoch,
+		.generation = index->commit_generation,
+		.read = rbt_commit(observer),
+		.bytes = 1,
+	};
 }
 
-/* How far from where the writer is, and whether somebody can be there. */
+/* How far from where the writer is, and whether an observer can be there. */
 static const struct {
 	int	epoch;
 	int	generation;
@@ -198,6 +352,7 @@ static const struct {
 	{  0,	    0,	-1, 0, 0 },
 	{  0,	    0,	 1, 0, -EINVAL },
 	{  0,	   -1,	 0, 0, 0 },
+	{  0,	   -3,	 0, 0, 0 },
 	{  0,	    1,	 0, 0, -EINVAL },
 	{  0,	    0,	 0, 1, -EINVAL },
 	{  1,	    0,	 0, 0, -EINVAL },
@@ -206,103 +361,132 @@ static const struct {
 	{ -2,	 1000,	 0, 0, 0 },
 };
 
-static void live_check_refuses_where_nobody_can_be(struct kunit *test)
+static void wait_refuses_where_no_observer_can_be(struct kunit *test)
 {
+	struct ring_buffer_observer *observer;
 	struct trace_live_position pos, here;
 	struct rbt *rbt = test->priv;
 	unsigned int i;
 
-	rbt_live_map(test, rbt);
-	rbt_write_many(rbt, 10, 8);
-	here = rbt_position(rbt);
+	observer = rbt_observe(test, rbt);
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	rbt_write_many(rbt, 3 * rbt_per_subbuf(rbt, 100) + 10, 100);
+	here = rbt_position(observer);
 	for (i = 0; i < ARRAY_SIZE(rbt_positions); i++) {
 		pos = here;
 		pos.epoch += rbt_positions[i].epoch;
 		pos.generation += rbt_positions[i].generation;
 		pos.read += rbt_positions[i].read;
 		pos.flags = rbt_positions[i].flags;
-		KUNIT_EXPECT_EQ_MSG(test, rbt_positions[i].want, rbt_check(rbt, &pos),
+		KUNIT_EXPECT_EQ_MSG(test, rbt_positions[i].want,
+				    ring_buffer_observer_wait(observer, &pos, 0),
 				    "position %u", i);
 	}
 	/* In a sub-buffer that was left, up to its end. */
 	pos = here;
 	pos.generation--;
 	pos.read = rbt->subbuf - RBT_HEADER;
-	KUNIT_EXPECT_EQ(test, 0, rbt_check(rbt, &pos));
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_observer_wait(observer, &pos, 0));
 	pos.read++;
-	KUNIT_EXPECT_EQ(test, -EINVAL, rbt_check(rbt, &pos));
-	rbt_live_unmap(rbt);
-	KUNIT_EXPECT_EQ(test, -ENODEV, rbt_check(rbt, &here));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_observer_wait(observer, &pos, 0));
+	ring_buffer_observer_free(observer);
 }
 
-static __poll_t rbt_poll(const struct rbt *rbt, struct trace_live_position pos, u64 bytes,
-			 unsigned int percent)
+/* Does @observer find as much as that beyond @pos? */
+static bool rbt_finds(struct kunit *test, struct ring_buffer_observer *observer,
+		      struct trace_live_position pos, u64 bytes, unsigned int percent)
 {
+	__poll_t events;
+
 	pos.bytes = bytes;
-	return ring_buffer_live_poll(rbt->buffer, rbt->cpu, &pos, percent);
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_observer_wait(observer, &pos, percent));
+	events = ring_buffer_observer_poll(observer, NULL, NULL);
+	KUNIT_EXPECT_TRUE(test, !events || events == (EPOLLIN | EPOLLRDNORM));
+	return events;
 }
 
-static void live_poll_says_when_there_is_enough(struct kunit *test)
+/* A new observer does at once, one that was told several positions after a rest. */
+static bool rbt_enough(struct kunit *test, struct rbt *rbt,
+		       struct trace_live_position pos, u64 bytes, unsigned int percent)
 {
-	const __poll_t in = EPOLLIN | EPOLLRDNORM;
+	struct ring_buffer_observer *observer = rbt_observe(test, rbt);
+	bool enough = rbt_finds(test, observer, pos, bytes, percent);
+
+	ring_buffer_observer_free(observer);
+	return enough;
+}
+
+static void poll_says_when_there_is_enough(struct kunit *test)
+{
+	struct ring_buffer_observer *observer;
 	struct trace_live_position here;
 	struct rbt *rbt = test->priv;
 
-	rbt_live_map(test, rbt);
-	here = rbt_position(rbt);
-	KUNIT_EXPECT_EQ(test, 0U, (__force u32)rbt_poll(rbt, here, 1, 0));
+	observer = rbt_observe(test, rbt);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_observer_poll(observer, NULL, NULL) ==
+				(EPOLLIN | EPOLLRDNORM));
+	here = rbt_position(observer);
+	KUNIT_EXPECT_FALSE(test, rbt_enough(test, rbt, here, 1, 0));
 	rbt_write_many(rbt, 10, 8);	/* 16 bytes each */
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, here, 1, 0) == in);
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, here, 120, 100) == in);
-	KUNIT_EXPECT_EQ(test, 0U, (__force u32)rbt_poll(rbt, here, 161, 0));
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, here, 0, 0) == in);
-	KUNIT_EXPECT_EQ(test, 0U, (__force u32)rbt_poll(rbt, here, 0, 20));
+	KUNIT_EXPECT_TRUE(test, rbt_enough(test, rbt, here, 1, 0));
+	KUNIT_EXPECT_TRUE(test, rbt_enough(test, rbt, here, 120, 100));
+	KUNIT_EXPECT_FALSE(test, rbt_enough(test, rbt, here, 161, 0));
+	KUNIT_EXPECT_TRUE(test, rbt_enough(test, rbt, here, 0, 0));
+	KUNIT_EXPECT_FALSE(test, rbt_enough(test, rbt, here, 0, 20));
 	rbt_write_many(rbt, 2 * rbt_per_subbuf(rbt, 100), 100);
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, here, 0, 20) == in);
-	KUNIT_EXPECT_EQ(test, 0U, (__force u32)rbt_poll(rbt, here, 0, 100));
+	KUNIT_EXPECT_TRUE(test, rbt_enough(test, rbt, here, 0, 20));
+	KUNIT_EXPECT_FALSE(test, rbt_enough(test, rbt, here, 0, 100));
 	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, here, 0, 100) == in);
-	rbt_live_unmap(rbt);
+	KUNIT_EXPECT_TRUE(test, rbt_enough(test, rbt, here, 0, 100));
+	ring_buffer_observer_free(observer);
 }
 
-static void live_poll_and_wait_need_an_index(struct kunit *test)
+static void each_observer_has_a_position_of_its_own(struct kunit *test)
 {
-	struct trace_live_position pos = { .bytes = 1 };
+	struct ring_buffer_observer *near, *far;
+	struct trace_live_position here;
 	struct rbt *rbt = test->priv;
 
-	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_live_wait(rbt->buffer, rbt->cpu, &pos, 0));
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, pos, 1, 0) == EPOLLERR);
-	rbt_live_map(test, rbt);
-	pos = rbt_position(rbt);
-	KUNIT_EXPECT_EQ(test, 0, ring_buffer_live_wait(rbt->buffer, rbt->cpu, &pos, 0));
-	rbt_live_unmap(rbt);
-	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_live_wait(rbt->buffer, rbt->cpu, &pos, 0));
-	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, pos, 1, 0) == EPOLLERR);
+	near = rbt_observe(test, rbt);
+	far = rbt_observe(test, rbt);
+	here = rbt_position(near);
+	KUNIT_EXPECT_FALSE(test, rbt_finds(test, near, here, 1, 0));
+	KUNIT_EXPECT_FALSE(test, rbt_finds(test, far, here, 1000, 0));
+	rbt_write_many(rbt, 10, 8);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_observer_poll(near, NULL, NULL));
+	KUNIT_EXPECT_FALSE(test, ring_buffer_observer_poll(far, NULL, NULL));
+	ring_buffer_observer_free(near);
+	rbt_write_many(rbt, 10, 100);
+	KUNIT_EXPECT_TRUE(test, ring_buffer_observer_poll(far, NULL, NULL));
+	ring_buffer_observer_free(far);
 }
 
 static void a_cpu_there_is_not_is_not_waited_for(struct kunit *test)
 {
-	struct trace_live_position pos = { .bytes = 1 };
 	struct rbt *rbt = test->priv;
 	int none = rbt_no_cpu(test);
 
 	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_wait(rbt->buffer, none, 0,
 							    rbt_always, NULL));
-	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_live_check(rbt->buffer, none, &pos));
-	KUNIT_EXPECT_TRUE(test, ring_buffer_live_poll(rbt->buffer, none, &pos, 0) == EPOLLERR);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR_OR_ZERO(ring_buffer_observe(rbt->buffer, none)));
 }
 
 static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(a_cpu_there_is_not_is_not_waited_for, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_ends_with_data_or_without_a_mapping, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_is_ended_by_a_signal, rbt_gen_kind),
-	KUNIT_CASE_PARAM(live_map_counts, rbt_gen_kind),
-	KUNIT_CASE_PARAM(live_map_shows_the_index, rbt_gen_kind),
+	KUNIT_CASE_PARAM(observers_count_as_mappings, rbt_gen_kind),
+	KUNIT_CASE_PARAM(observer_sees_the_index_and_the_sub_buffers, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_tells_every_event, rbt_gen_kind),
-	KUNIT_CASE_PARAM(live_epoch_is_another_after_a_reset_and_the_last_unmap, rbt_gen_kind),
-	KUNIT_CASE_PARAM(live_check_refuses_where_nobody_can_be, rbt_gen_kind),
-	KUNIT_CASE_PARAM(live_poll_says_when_there_is_enough, rbt_gen_kind),
-	KUNIT_CASE_PARAM(live_poll_and_wait_need_an_index, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_is_right_when_it_is_made, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_is_right_when_it_is_made_beside_a_consumer, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_tells_losses_around_the_readers_subbuf, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_tells_commit_overruns, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_stays_until_the_size_is_another, rbt_gen_kind),
+	KUNIT_CASE_PARAM(wait_refuses_where_no_observer_can_be, rbt_gen_kind),
+	KUNIT_CASE_PARAM(poll_says_when_there_is_enough, rbt_gen_kind),
+	KUNIT_CASE_PARAM(each_observer_has_a_position_of_its_own, rbt_gen_kind),
 	{ }
 };
 

@@ -208,6 +208,7 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(meta->pages_touched, rb_pages_touched64(cpu_buffer));
 
 	rb_flush_to_user(meta, 0);
+	rb_reader_moved(cpu_buffer);
 }
 
 static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
@@ -271,10 +272,9 @@ static bool rb_consume_event(struct ring_buffer_per_cpu *cpu_buffer,
 
 /*
  * Tell the loss on a sub-buffer that the writer has left, as
- * ring_buffer_read_page() does on its copy. The count goes behind the data if
- * there is room, but a padding record is not overwritten: it is inside the
- * commit or starts right behind it. As the writer fills up what it leaves, there
- * hardly ever is room: only a discard that came too late leaves some.
+ * ring_buffer_read_page() does on its copy: in the commit word, and its number
+ * behind the records. What lies there is padding that belongs to no record, see
+ * rb_commit_full_page(). There is no room on a sub-buffer that is full.
  */
 static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 				struct buffer_page *reader, unsigned int commit)
@@ -284,8 +284,13 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 	unsigned long size = cpu_buffer->buffer->subbuf_size;
 	unsigned long marks = (unsigned int)RB_MISSED_EVENTS;
 
-	if (size - commit >= sizeof(missed_events) &&
-	    reader->real_end != commit) {
+	/*
+	 * [LEFT] An observer that has seen the number or the marks sees at CHECK
+	 * that commit_generation has moved. As in rb_swap_reader_page().
+	 */
+	smp_mb();
+
+	if (size - commit >= sizeof(missed_events)) {
 		memcpy(&dpage->data[commit], &missed_events,
 		       sizeof(missed_events));
 		marks |= RB_MISSED_STORED;
@@ -308,9 +313,9 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 	bool left;
 
 	/*
-	 * The commit index, the counter and real_end of a page that was left
-	 * are final, and may be marked. Pairs with [LEFT] in
-	 * rb_set_commit_to_write().
+	 * The commit index and the counter of a page that was left are final,
+	 * and the commit may be marked. Pairs with [LEFT] in
+	 * rb_commit_leave_page().
 	 */
 	left = smp_load_acquire(&cpu_buffer->commit_page) != reader;
 	commit = rb_page_commit(reader);

@@ -23,7 +23,10 @@
  *			iterator can start.
  *
  *  writers		are preempt-disabled from reserve to commit.
- *			record_disabled and a grace period keep them out.
+ *			record_disabled keeps out those to come, and when a
+ *			work item has run on their CPU the others are done. A
+ *			grace period would not do: functions are traced where
+ *			RCU does not watch.
  *
  *  consuming readers	hold reader_lock while they look at pages. The CPU
  *			buffers are emptied before the size changes, and get
@@ -233,6 +236,22 @@ static int rb_subbuf_prepare(struct rb_subbuf_change *change, int nr)
 	return ret;
 }
 
+static long rb_subbuf_nothing(void *unused)
+{
+	return 0;
+}
+
+/* Writers that began before are done afterwards, those that follow see all stores. */
+static void rb_subbuf_wait_for_writers(void)
+{
+	int cpu;
+
+	lockdep_assert_cpus_held();
+
+	for_each_online_cpu(cpu)
+		work_on_cpu(cpu, rb_subbuf_nothing, NULL);
+}
+
 static int rb_subbuf_replace(struct rb_subbuf_change *change, int nr)
 {
 	int i, ret = 0;
@@ -241,7 +260,7 @@ static int rb_subbuf_replace(struct rb_subbuf_change *change, int nr)
 		atomic_inc(&change[i].buffer->record_disabled);
 
 	/* Make sure all commits have finished */
-	synchronize_rcu();
+	rb_subbuf_wait_for_writers();
 
 	for (i = 0; i < nr; i++) {
 		if (!rb_subbuf_writers_gone(change[i].buffer))
@@ -251,11 +270,17 @@ static int rb_subbuf_replace(struct rb_subbuf_change *change, int nr)
 	for (i = 0; !ret && i < nr; i++)
 		rb_subbuf_apply(&change[i]);
 
-	for (i = 0; i < nr; i++)
-		atomic_dec(&change[i].buffer->record_disabled);
+	/*
+	 * A writer that finds record_disabled to be 0 afterwards began after this,
+	 * so it sees the new pages: it needs no barrier for that.
+	 */
+	rb_subbuf_wait_for_writers();
 
 	/* ftrace_dump() may still look at an event on the old pages */
 	synchronize_rcu();
+
+	for (i = 0; i < nr; i++)
+		atomic_dec(&change[i].buffer->record_disabled);
 
 	return ret;
 }

@@ -1,225 +1,175 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Watching per_cpu/cpuN/trace_pipe_raw live.
+ * per_cpu/cpuN/trace_live: watching a CPU's buffer live.
  *
- * This file is included in trace.c. ring_buffer_live.c knows what the live
- * index is made of; here it is put into an address space, and poll() is made to
- * answer for who watches.
+ * This file is included in trace.c. An open file is an observer of the buffer,
+ * see ring_buffer_observer.c. Its mapping has the live index and all sub-buffers,
+ * and refers to the file: whatever becomes of parts of it, the buffer is held as it
+ * is until the last reference to the file has gone.
  *
- * A mapping of the index is counted as one of the buffer, see trace_mmap.c, and
- * once more among those of the index: it comes last and goes first.
+ * An open file is counted as one mapping in the trace array, where it excludes
+ * snapshots (trace_snapshot_users.c): so tr->array_buffer.buffer stays what it is.
  */
 
 #include <uapi/linux/trace_live.h>
 
 #ifdef CONFIG_MMU
 
-#define TRACE_LIVE_PGOFF	((unsigned long)(TRACE_MMAP_LIVE_OFFSET >> PAGE_SHIFT))
-
-/* Copied at fork() because of MADV_DOFORK, or about to move by mremap() */
-static void trace_live_open(struct vm_area_struct *vma)
+static struct trace_array *trace_live_tr(struct file *filp)
 {
-	struct trace_iterator *iter = vma->vm_private_data;
-
-	trace_mmap_open(vma);
-	ring_buffer_live_dup(trace_mmap_buffer(iter), iter->cpu_file);
+	return file_inode(filp)->i_private;
 }
 
-static void trace_live_close(struct vm_area_struct *vma)
+static bool trace_live_any_mapped(struct trace_array *tr)
 {
-	struct trace_iterator *iter = vma->vm_private_data;
+	int cpu;
 
-	ring_buffer_live_unmap(trace_mmap_buffer(iter), iter->cpu_file);
-	trace_mmap_close(vma);
+	for_each_tracing_cpu(cpu) {
+		if (ring_buffer_mapped(tr->array_buffer.buffer, cpu))
+			return true;
+	}
+
+	return false;
 }
 
-static vm_fault_t trace_live_fault(struct vm_fault *vmf)
+/* Have it expanded from its boot-time minimum, unless it is mapped already */
+static int trace_live_expand(struct trace_array *tr)
 {
-	struct trace_iterator *iter = vmf->vma->vm_private_data;
-	struct page *page;
+	int ret = 0;
 
-	page = ring_buffer_live_page(trace_mmap_buffer(iter), iter->cpu_file,
-				     vmf->pgoff - TRACE_LIVE_PGOFF);
-	if (!page)
-		return VM_FAULT_SIGBUS;
+	if (tr->flags & TRACE_ARRAY_FL_GLOBAL)
+		ret = tracing_update_buffers();
 
-	get_page(page);
-	vmf->page = page;
+	if (ret == -EBUSY && trace_live_any_mapped(tr))
+		ret = 0;
+
+	return ret;
+}
+
+static int tracing_live_open(struct inode *inode, struct file *filp)
+{
+	struct ring_buffer_observer *observer;
+	struct trace_array *tr = inode->i_private;
+	int ret;
+
+	ret = tracing_check_open_get_tr(tr);
+	if (ret)
+		return ret;
+
+	ret = trace_live_expand(tr);
+	if (ret)
+		goto out_tr;
+
+	ret = trace_mapping_get(tr);
+	if (ret)
+		goto out_tr;
+
+	observer = ring_buffer_observe(tr->array_buffer.buffer,
+				       tracing_get_cpu(inode));
+	if (IS_ERR(observer)) {
+		ret = PTR_ERR(observer);
+		goto out_mapping;
+	}
+
+	filp->private_data = observer;
+
+	return nonseekable_open(inode, filp);
+
+ out_mapping:
+	trace_mapping_put(tr);
+ out_tr:
+	trace_array_put(tr);
+	return ret;
+}
+
+static int tracing_live_release(struct inode *inode, struct file *filp)
+{
+	struct trace_array *tr = inode->i_private;
+
+	ring_buffer_observer_free(filp->private_data);
+	trace_mapping_put(tr);
+	trace_array_put(tr);
 
 	return 0;
 }
 
-static const struct vm_operations_struct trace_live_vm_ops = {
-	.open		= trace_live_open,
-	.close		= trace_live_close,
-	.may_split	= trace_mmap_may_split,
-	.fault		= trace_live_fault,
+static __poll_t tracing_live_poll(struct file *filp, poll_table *poll_table)
+{
+	return ring_buffer_observer_poll(filp->private_data, filp, poll_table);
+}
+
+static struct page *trace_live_page(void *observer, unsigned long pgoff)
+{
+	return ring_buffer_observer_page(observer, pgoff);
+}
+
+static int tracing_live_mmap(struct file *filp, struct vm_area_struct *vma)
+{
+	struct ring_buffer_observer *observer = filp->private_data;
+	int ret;
+
+	ret = trace_mmap_set_flags(vma);
+	if (ret)
+		return ret;
+
+	if (vma->vm_pgoff || vma_pages(vma) > ring_buffer_observer_size(observer))
+		return -EINVAL;
+
+	return trace_mmap_insert_pages(vma, trace_live_page, observer);
+}
+
+/* TRACE_LIVE_IOCTL_WAIT, see include/uapi/linux/trace_live.h */
+static long trace_live_wait(struct file *filp,
+			    const struct trace_live_position __user *arg)
+{
+	struct trace_live_position pos;
+	u32 size;
+	int ret;
+
+	if (get_user(size, &arg->size))
+		return -EFAULT;
+	/* As large as it was at first */
+	if (size < offsetofend(struct trace_live_position, bytes))
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+
+	ret = copy_struct_from_user(&pos, sizeof(pos), arg, size);
+	if (ret)
+		return ret;
+
+	return ring_buffer_observer_wait(filp->private_data, &pos,
+					 READ_ONCE(trace_live_tr(filp)->buffer_percent));
+}
+
+static long tracing_live_ioctl(struct file *filp, unsigned int cmd,
+			       unsigned long arg)
+{
+	if (cmd != TRACE_LIVE_IOCTL_WAIT)
+		return -ENOTTY;
+
+	return trace_live_wait(filp, (void __user *)arg);
+}
+
+static const struct file_operations tracing_live_fops = {
+	.open		= tracing_live_open,
+	.release	= tracing_live_release,
+	.poll		= tracing_live_poll,
+	.mmap		= tracing_live_mmap,
+	.unlocked_ioctl	= tracing_live_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.llseek		= no_llseek,
 };
 
-/* There are few pages: 128 sub-buffers of whatever size to each */
-static int trace_live_insert_pages(struct trace_iterator *iter,
-				   struct vm_area_struct *vma)
+static void trace_live_create_file(struct trace_array *tr, struct dentry *d_cpu,
+				   long cpu)
 {
-	struct trace_buffer *buffer = trace_mmap_buffer(iter);
-	unsigned long i;
-	int ret;
-
-	for (i = 0; i < vma_pages(vma); i++) {
-		ret = vm_insert_page(vma, vma->vm_start + (i << PAGE_SHIFT),
-				     ring_buffer_live_page(buffer,
-							   iter->cpu_file, i));
-		if (ret)
-			return ret;
-		cond_resched();
-	}
-
-	return 0;
-}
-
-static int trace_live_mmap(struct trace_iterator *iter,
-			   struct vm_area_struct *vma)
-{
-	int ret;
-
-	ret = trace_mmap_begin(iter, vma);
-	if (ret)
-		return ret;
-
-	ret = ring_buffer_live_map(trace_mmap_buffer(iter), iter->cpu_file);
-	if (ret)
-		goto end;
-
-	ret = -EINVAL;
-	if (vma_pages(vma) > ring_buffer_live_size(trace_mmap_buffer(iter),
-						   iter->cpu_file))
-		goto unmap;
-
-	ret = trace_live_insert_pages(iter, vma);
-	if (ret)
-		goto unmap;
-
-	vma->vm_ops = &trace_live_vm_ops;
-	vma->vm_private_data = iter;
-
-	return 0;
-
- unmap:
-	/* What was inserted already is removed by the caller */
-	ring_buffer_live_unmap(trace_mmap_buffer(iter), iter->cpu_file);
- end:
-	trace_mmap_end(iter);
-	return ret;
-}
-
-static int tracing_buffers_mmap_live(struct file *filp,
-				     struct vm_area_struct *vma)
-{
-	struct ftrace_buffer_info *info = filp->private_data;
-
-	if (vma->vm_pgoff != TRACE_LIVE_PGOFF)
-		return tracing_buffers_mmap(filp, vma);
-
-	return trace_live_mmap(&info->iter, vma);
-}
-
-static int trace_live_set_position(struct trace_iterator *iter,
-				   struct ftrace_buffer_info *info,
-				   const struct trace_live_position *pos)
-{
-	int ret;
-
-	spin_lock(&info->live_lock);
-	info->live_pos = *pos;
-	info->live_waits = true;
-	spin_unlock(&info->live_lock);
-
-	ret = ring_buffer_live_wait(iter->array_buffer->buffer,
-				    iter->cpu_file, pos,
-				    iter->tr->buffer_percent);
-	/* The last mapping has just gone: there is no position any more */
-	if (ret)
-		WRITE_ONCE(info->live_waits, false);
-	return ret;
-}
-
-/* TRACE_MMAP_IOCTL_LIVE_WAIT, see include/uapi/linux/trace_live.h */
-static long tracing_buffers_live_wait(struct ftrace_buffer_info *info,
-				      const void __user *arg)
-{
-	struct trace_iterator *iter = &info->iter;
-	struct trace_live_position pos;
-	int ret;
-
-	if (!arg) {
-		WRITE_ONCE(info->live_waits, false);
-		/* Who waits asks again, and waits as a consumer */
-		ring_buffer_live_wake(iter->array_buffer->buffer,
-				      iter->cpu_file);
-	}
-
-	ret = ring_buffer_live_check(iter->array_buffer->buffer,
-				     iter->cpu_file, NULL);
-	if (ret || !arg)
-		return ret;
-
-	if (copy_from_user(&pos, arg, sizeof(pos)))
-		return -EFAULT;
-
-	ret = ring_buffer_live_check(iter->array_buffer->buffer,
-				     iter->cpu_file, &pos);
-	if (ret)
-		return ret;
-
-	return trace_live_set_position(iter, info, &pos);
-}
-
-static bool trace_live_position(struct ftrace_buffer_info *info,
-				struct trace_live_position *pos)
-{
-	bool waits;
-
-	if (!READ_ONCE(info->live_waits))
-		return false;
-
-	spin_lock(&info->live_lock);
-	waits = info->live_waits;
-	*pos = info->live_pos;
-	spin_unlock(&info->live_lock);
-
-	return waits;
-}
-
-/* Returns whether *ret is what poll() says. */
-static bool trace_live_poll(struct ftrace_buffer_info *info, struct file *filp,
-			    poll_table *poll_table, __poll_t *ret)
-{
-	struct trace_iterator *iter = &info->iter;
-	struct trace_live_position pos;
-
-	/* First: who gives the file a position now, wakes us to look again */
-	ring_buffer_live_queue(iter->array_buffer->buffer, iter->cpu_file,
-			       filp, poll_table);
-	if (trace_live_position(info, &pos))
-		*ret = ring_buffer_live_poll(iter->array_buffer->buffer,
-					     iter->cpu_file, &pos,
-					     iter->tr->buffer_percent);
-	else
-		/* A consumer waits on the same queue: once is enough for aio */
-		*ret = trace_poll(iter, filp, NULL);
-	return true;
+	trace_create_cpu_file("trace_live", TRACE_MODE_READ, d_cpu, tr, cpu,
+			      &tracing_live_fops);
 }
 #else
-#define tracing_buffers_mmap_live	NULL
-
-static long tracing_buffers_live_wait(struct ftrace_buffer_info *info,
-				      const void __user *arg)
+static void trace_live_create_file(struct trace_array *tr, struct dentry *d_cpu,
+				   long cpu)
 {
-	return -ENOTTY;
-}
-
-static bool trace_live_poll(struct ftrace_buffer_info *info, struct file *filp,
-			    poll_table *poll_table, __poll_t *ret)
-{
-	return false;
 }
 #endif /* CONFIG_MMU */

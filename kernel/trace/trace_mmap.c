@@ -11,9 +11,10 @@
  * count in the trace array comes first and goes last. Only between the two
  * tr->array_buffer.buffer is sure to stay what it is.
  *
- * All pages are inserted at mmap(); the fault handler serves who threw them
- * away, by MADV_DONTNEED. The pages are counted like any others, so one that
- * is pinned lives on when the mapping and the buffer are gone.
+ * All pages are inserted at mmap(), and there is no fault handler: a program
+ * that throws them away by MADV_DONTNEED gets SIGBUS at its next access, and
+ * nothing else happens. The pages are counted like any others, so one that is
+ * pinned lives on when the mapping and the buffer are gone.
  *
  * Locks: all of the mapping functions run under mmap_lock, so nothing here may
  * take trace_types_lock, under which user memory is accessed.
@@ -55,10 +56,6 @@ static int trace_mmap_begin(struct trace_iterator *iter,
 	if (ret)
 		return ret;
 
-	/* Not to be mapped at its boot-time minimum, see tracing_buffers_open() */
-	if (iter->tr->flags & TRACE_ARRAY_FL_GLOBAL && !ring_buffer_expanded)
-		return -EBUSY;
-
 	ret = trace_mapping_get(iter->tr);
 	if (ret)
 		return ret;
@@ -96,27 +93,10 @@ static int trace_mmap_may_split(struct vm_area_struct *vma, unsigned long addr)
 	return -EINVAL;
 }
 
-static vm_fault_t trace_mmap_fault(struct vm_fault *vmf)
-{
-	struct trace_iterator *iter = vmf->vma->vm_private_data;
-	struct page *page;
-
-	page = ring_buffer_map_page(trace_mmap_buffer(iter), iter->cpu_file,
-				    vmf->pgoff);
-	if (!page)
-		return VM_FAULT_SIGBUS;
-
-	get_page(page);
-	vmf->page = page;
-
-	return 0;
-}
-
 static const struct vm_operations_struct trace_mmap_vm_ops = {
 	.open		= trace_mmap_open,
 	.close		= trace_mmap_close,
 	.may_split	= trace_mmap_may_split,
-	.fault		= trace_mmap_fault,
 };
 
 /* Does the range begin at a sub-buffer and end where there is something? */
@@ -133,10 +113,19 @@ static bool trace_mmap_in_range(struct trace_iterator *iter,
 	       vma->vm_pgoff < size && vma_pages(vma) <= size - vma->vm_pgoff;
 }
 
-static int trace_mmap_insert_pages(struct trace_iterator *iter,
-				   struct vm_area_struct *vma)
+static struct page *trace_mmap_page(void *data, unsigned long pgoff)
 {
-	struct trace_buffer *buffer = trace_mmap_buffer(iter);
+	struct trace_iterator *iter = data;
+
+	return ring_buffer_map_page(trace_mmap_buffer(iter), iter->cpu_file,
+				    pgoff);
+}
+
+/* Put the pages that @page finds into an address space, all of them. */
+static int trace_mmap_insert_pages(struct vm_area_struct *vma,
+				   struct page *(*page)(void *, unsigned long),
+				   void *data)
+{
 	unsigned long pgoff = vma->vm_pgoff;
 	unsigned long addr = vma->vm_start;
 	struct page *pages[MMAP_BATCH];
@@ -147,8 +136,7 @@ static int trace_mmap_insert_pages(struct trace_iterator *iter,
 		nr = min_t(unsigned long, MMAP_BATCH,
 			   (vma->vm_end - addr) >> PAGE_SHIFT);
 		for (i = 0; i < nr; i++)
-			pages[i] = ring_buffer_map_page(buffer, iter->cpu_file,
-							pgoff + i);
+			pages[i] = page(data, pgoff + i);
 
 		addr += nr << PAGE_SHIFT;
 		pgoff += nr;
@@ -181,7 +169,7 @@ static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
 	if (!trace_mmap_in_range(iter, vma))
 		goto end;
 
-	ret = trace_mmap_insert_pages(iter, vma);
+	ret = trace_mmap_insert_pages(vma, trace_mmap_page, iter);
 	if (ret)
 		goto end;
 

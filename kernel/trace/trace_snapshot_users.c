@@ -41,9 +41,9 @@
  * Lock order: mmap_lock, then the mapping's lock, then buffer->mutex, then
  * reader_lock. tr->max_lock is a leaf for everybody here.
  *
- * Not protected: the snapshot buffer itself. tr->allocated_snapshot is guarded
- * by trace_types_lock alone, and writing 0 to "snapshot" frees it under a user
- * that is armed, as it always did.
+ * The snapshot buffer is not part of this: tr->allocated_snapshot is guarded by
+ * trace_types_lock alone. A user is counted before it is given the buffer, under
+ * that lock: a caller that holds it and finds no user may free the buffer.
  */
 #include "trace.h"
 
