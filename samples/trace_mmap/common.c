@@ -61,23 +61,7 @@ void stop_on_signals(unsigned int seconds)
 
 /* Buffers. */
 
-const char *map_advice(int error)
-{
-	switch (error) {
-	case ENODEV:
-		return "this kernel cannot map trace buffers: 6.10 can, or 6.1 with patches";
-	case EBUSY:
-		return "remove snapshot and histogram triggers; current_tracer must be nop";
-	case EINVAL:
-		return "it was never online";
-	case ENOMEM:
-		return "not enough memory, or address space (ulimit -v)";
-	default:
-		return "the buffer cannot be mapped";
-	}
-}
-
-static const char *open_advice(int error)
+const char *buffer_advice(int error)
 {
 	switch (error) {
 	case EACCES:
@@ -85,10 +69,16 @@ static const char *open_advice(int error)
 		return "run as root";
 	case ENOENT:
 		return "there is no such CPU";
+	case ENODEV:
+		return "this kernel cannot map trace buffers: 6.10 can, or 6.1 with patches";
 	case EBUSY:
-		return "the instance is being removed";
+		return "remove snapshot and histogram triggers; current_tracer must be nop";
+	case EINVAL:
+		return "it was not online since the instance was made";
+	case ENOMEM:
+		return "not enough memory, or address space (ulimit -v)";
 	default:
-		return "cannot open";
+		return "the buffer cannot be opened and mapped";
 	}
 }
 
@@ -100,17 +90,12 @@ bool has_buffer(struct tracefs_instance *instance, int cpu)
 	return tracefs_file_exists(instance, file);
 }
 
-int open_buffer(struct tracefs_instance *instance, int cpu)
+int open_buffer(struct tracefs_instance *instance, int cpu, const char *name)
 {
 	char file[64];
-	int fd;
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_pipe_raw", cpu);
-	fd = tracefs_instance_file_open(instance, file,
-					O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		err(1, "%s: %s", file, open_advice(errno));
-	return fd;
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/%s", cpu, name);
+	return tracefs_instance_file_open(instance, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 void read_format(struct subbuf_format *format)

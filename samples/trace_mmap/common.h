@@ -25,11 +25,12 @@ void stop_on_signals(unsigned int seconds);
 struct tracefs_instance *open_instance(const char *name);
 
 bool has_buffer(struct tracefs_instance *instance, int cpu);
-int open_buffer(struct tracefs_instance *instance, int cpu);
+/* @name: trace_pipe_raw to consume, trace_live to observe; -1 and errno. */
+int open_buffer(struct tracefs_instance *instance, int cpu, const char *name);
 void read_format(struct subbuf_format *format);
 
-/* What to do about an errno of mmap(). */
-const char *map_advice(int error);
+/* What to do about an errno of open_buffer(), or of mmap(). */
+const char *buffer_advice(int error);
 
 struct decoder {
 	struct tep_handle *tep;		/* NULL: not opened */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Watch trace buffers live: follow the events of every CPU, or of one, by the
- * live index, print each of them, say where events were missed and how many,
+ * file trace_live, print each of them, say where events were missed and how many,
  * sleep while there are none. On Ctrl-C print what was seen and what the
  * buffers tell of themselves.
  *
- * It takes nothing from anybody: others may consume the events meanwhile, or
+ * It takes no event from a consumer: others may consume the events meanwhile, or
  * watch them as well. Events are in order CPU by CPU.
  *
  * See Documentation/trace/ring-buffer-map.rst.
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,27 +68,25 @@ struct watch {
 
 static const char *live_advice(int error)
 {
-	if (error == ENOTTY)
-		return "this kernel has no live index, see trace_mmap_stream for consuming";
+	if (error == ENOENT)
+		return "this kernel has no trace_live, see trace_mmap_stream for consuming";
 	if (error == EOPNOTSUPP)
 		return "this machine's caches do not allow it";
-	return map_advice(error);
+	return buffer_advice(error);
 }
 
 static void attach(struct watch *w, struct cpu_buffer *b)
 {
-	struct subbuf_format format;
 	int ret;
 
-	read_format(&format);
 	do {	/* a reset is soon over */
-		ret = live_attach_mapping(&b->o, &b->map, &format, w->opt.oldest ?
-					  LIVE_FROM_OLDEST : LIVE_FROM_NOW);
+		ret = live_attach(&b->o, &b->map, w->opt.oldest ?
+				  LIVE_FROM_OLDEST : LIVE_FROM_NOW);
 	} while (ret == -EAGAIN);
 	if (ret)
 		errx(1, "CPU %d: the live index is not understood: %s", b->cpu,
 		     strerror(-ret));
-	b->copy = malloc(format.subbuf_size);
+	b->copy = malloc(b->o.format.subbuf_size);
 	if (!b->copy)
 		err(1, "memory");
 }
@@ -101,12 +100,10 @@ static bool add_buffer(struct watch *w, int cpu)
 
 	memset(b, 0, sizeof(*b));
 	b->cpu = cpu;
-	b->fd = open_buffer(w->instance, cpu);
-	ret = live_map(&b->map, b->fd);
-	if (ret == -EINVAL && w->opt.cpu < 0) {
-		close(b->fd);
+	b->fd = open_buffer(w->instance, cpu, "trace_live");
+	if (b->fd < 0 && errno == EINVAL && w->opt.cpu < 0)
 		return false;
-	}
+	ret = b->fd < 0 ? -errno : live_map(&b->map, b->fd);
 	if (ret)
 		errx(1, "CPU %d: %s: %s", cpu, live_advice(-ret), strerror(-ret));
 	attach(w, b);
@@ -238,13 +235,13 @@ static bool take_turn(struct watch *w, struct cpu_buffer *b)
 	return false;
 }
 
-/* Says where we are, so that epoll_wait() returns if there is more by now. */
+/* Tell the kernel the position: epoll_wait() returns when there is more. */
 static void wait_from_here(const struct watch *w, struct cpu_buffer *b)
 {
 	struct trace_live_position position = live_position(&b->o, w->opt.mark);
 
-	if (ioctl(b->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position) < 0)
-		err(1, "CPU %d: TRACE_MMAP_IOCTL_LIVE_WAIT", b->cpu);
+	if (ioctl(b->fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
+		err(1, "CPU %d: TRACE_LIVE_IOCTL_WAIT", b->cpu);
 }
 
 static void take_turns(struct watch *w)
@@ -303,8 +300,8 @@ static void print_row(const struct cpu_buffer *b)
 	struct live_figures f = { 0 };
 
 	printf("%5d %12llu %12llu %7llu", b->cpu, b->events, b->missed, b->resets);
-	if (live_figures(&b->o, b->map.meta, &f))
-		printf("  (being reset)\n");
+	if (live_figures(&b->o, &f))
+		printf("  (being emptied)\n");
 	else
 		printf(" %12llu %12llu %12llu %12llu %5u/%u\n",
 		       (__u64)f.committed, (__u64)f.overwritten,

@@ -105,13 +105,15 @@ static bool add_buffer(struct stream *s, int cpu)
 
 	memset(b, 0, sizeof(*b));
 	b->cpu = cpu;
-	b->fd = open_buffer(s->instance, cpu);
+	b->fd = open_buffer(s->instance, cpu, "trace_pipe_raw");
+	if (b->fd < 0)
+		err(1, "CPU %d: %s", cpu, buffer_advice(errno));
 	if (!map_whole(b)) {
 		if (errno == EINVAL && s->opt.cpu < 0) {
 			close(b->fd);
 			return false;
 		}
-		err(1, "CPU %d: %s", cpu, map_advice(errno));
+		err(1, "CPU %d: %s", cpu, buffer_advice(errno));
 	}
 	read_format(&b->format);
 	b->format.subbuf_size = b->meta->subbuf_size;
