@@ -13,6 +13,7 @@
 
 #include "cpu.h"
 #include "live_sim.h"
+#include "read_file.h"
 
 #define MAKE_MAX	65536
 #include "subbuf_make.h"
@@ -84,6 +85,13 @@ static uint32_t value_of(const struct tracemap_record *rec, bool big_endian)
 	return big_endian == subbuf__host_big ? value : __builtin_bswap32(value);
 }
 
+/* Field by field: what lies between them may be anything. */
+static bool same_record(const struct tracemap_record *a, const struct tracemap_record *b)
+{
+	return a->ts == b->ts && a->data == b->data && a->size == b->size &&
+	       a->cpu == b->cpu && a->flags == b->flags && a->missed == b->missed;
+}
+
 /* The next record is @value at @ts, after @missed. */
 #define check_next(cpu, ts, value, missed) \
 	check(next_is(cpu, ts, value, missed))
@@ -95,7 +103,7 @@ static bool next_is(struct tracemap_cpu *cpu, uint64_t ts, uint32_t value,
 	bool big = cpu->format.big_endian;
 
 	return tracemap_cpu_peek(cpu, &peeked) == 1 &&
-	       tracemap_cpu_next(cpu, &rec) == 1 && !memcmp(&rec, &peeked, sizeof(rec)) &&
+	       tracemap_cpu_next(cpu, &rec) == 1 && same_record(&rec, &peeked) &&
 	       rec.ts == ts && value_of(&rec, big) == value && rec.missed == missed &&
 	       rec.cpu == 7 && (!value || rec.size == 4 * (1 + value % 28));
 }
@@ -250,6 +258,8 @@ static void test_damage(void)
 	check(tracemap_cpu_fetch(cpu, &b) == 1);
 	check(tracemap_batch_next(b, &r) && !tracemap_batch_next(b, &r));
 	check(b->it.corrupt && b->events == 1 && b->cpu == 7);
+	for (unsigned int i = 0; i < ARRAY_SIZE(b->reserved); i++)
+		check(!b->reserved[i]);
 	check(tracemap_cpu_accept(cpu) == 1);
 	check(tracemap_cpu_fetch(cpu, &b) == -EBADMSG);
 	check(tracemap_cpu_fetch(cpu, &b) == 1);
@@ -528,6 +538,46 @@ static void test_no_trust(void)
 	remove_instance();
 }
 
+static int readable(const struct tracemap *t)
+{
+	struct pollfd p = { .fd = tracemap_fd(t), .events = POLLIN };
+
+	return poll(&p, 1, 0);
+}
+
+/* Part of a sub-buffer can be read, and yet there is nothing. */
+static void test_misled(void)
+{
+	struct subbuf_format f = HOST_FORMAT;
+	struct tracemap_record rec;
+	struct tracemap *t = NULL;
+	struct subbuf_make m;
+	int fd;
+
+	make_instance();
+	fd = make_cpu(1);
+	check(tracemap_open(&t, dir, NULL) == 0);
+	make_begin(&m, &f, 1000);
+	put_event(&m, 1, 5, 1);
+	make_finish(&m, 0);
+	check(tracemap_arm(t) == 0 && !readable(t));
+	check(write(fd, m.bytes, 100) == 100 && readable(t));
+	check_waits(t, 0);
+	check(tracemap_arm(t) > 0);
+	check(write(fd, m.bytes + 100, 3996) == 3996 && !readable(t));
+	check(tracemap_arm(t) > 0 && !readable(t));
+	check(tracemap_wait(t, 10000) == 1);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1 && rec.ts == 1001);
+	check(tracemap_arm(t) == 0);
+	put_events(fd, &f, 2000, 1, 1, 0);
+	check(readable(t) && tracemap_wait(t, 10000) == 1);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1 && rec.ts == 2000);
+	check(tracemap_arm(t) == 0);
+	tracemap_close(t);
+	close(fd);
+	remove_instance();
+}
+
 /* ---- An observer ---- */
 
 /* A handle as tracemap_cpu_open() would make it, but for the mappings. */
@@ -536,6 +586,7 @@ static struct tracemap_cpu *observe(struct sim *s, uint32_t flags)
 	struct tracemap_cpu *cpu = calloc(1, sizeof(*cpu));
 
 	cpu->fd = -1;
+	cpu->live_fd = -1;
 	cpu->dir = -1;
 	cpu->number = 7;
 	cpu->batch.cpu = 7;
@@ -544,9 +595,7 @@ static struct tracemap_cpu *observe(struct sim *s, uint32_t flags)
 	cpu->way = &tracemap__way_observe;
 	if (!(flags & TRACEMAP_IN_PLACE))
 		cpu->observe.copy = malloc(s->f.subbuf_size);
-	check(live_attach(&cpu->observe.observer, s->index, s->index_size, s->subbufs,
-			  (size_t)s->nr * s->f.subbuf_size, &s->f,
-			  LIVE_FROM_OLDEST) == 0);
+	check(live_attach(&cpu->observe.observer, &s->map, LIVE_FROM_OLDEST) == 0);
 	return cpu;
 }
 
@@ -631,6 +680,40 @@ static void test_in_place(void)
 	sim_free(s);
 }
 
+/* ---- Small files ---- */
+
+static void check_reading(size_t size)
+{
+	char path[32], part[100], *whole, *byte = malloc(size + 1);
+	int fd = new_file(), fits = size < sizeof(part) ? size : sizeof(part) - 1;
+	size_t got = 0;
+
+	for (size_t i = 0; i < size; i++)
+		byte[i] = 'a' + i % 23;
+	check(write(fd, byte, size) == (ssize_t)size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	whole = read_file_whole(AT_FDCWD, path, &got);
+	check(whole && got == size && !memcmp(whole, byte, size) && !whole[size]);
+	check(read_file(AT_FDCWD, path, part, sizeof(part)) == fits);
+	check(!memcmp(part, byte, fits) && !part[fits]);
+	free(whole);
+	free(byte);
+	close(fd);
+}
+
+static void test_small_files(void)
+{
+	static const size_t sizes[] = { 0, 1, 98, 99, 100, 8190, 8191, 8192, 16383, 100000 };
+	char text[4];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++)
+		check_reading(sizes[i]);
+	check(read_file(AT_FDCWD, "/dev/null/none", text, sizeof(text)) == -ENOTDIR);
+	check(read_file(AT_FDCWD, "/", text, sizeof(text)) == -EISDIR);
+	check(!read_file_whole(AT_FDCWD, "/dev/null/none", NULL) && errno == ENOTDIR);
+	check(!read_file_whole(AT_FDCWD, "/", NULL) && errno == EISDIR);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -646,9 +729,28 @@ static const struct {
 	{ "noise", test_noise },
 	{ "an instance made of pipes", test_instance },
 	{ "poll() that is not enough", test_no_trust },
+	{ "poll() that misleads", test_misled },
 	{ "an observer's copies", test_observe },
 	{ "an observer in place", test_in_place },
+	{ "small files of any size", test_small_files },
 };
+
+/*
+ * What inline functions look at is compiled into programs. Of libraries with the same
+ * soname it has the same place.
+ */
+#if __SIZEOF_POINTER__ == 8
+_Static_assert(offsetof(struct subbuf_iter, next) == 8, "subbuf_iter.next has moved");
+_Static_assert(offsetof(struct subbuf_iter, fast_end) == 16, "subbuf_iter.fast_end has moved");
+_Static_assert(offsetof(struct subbuf_iter, end) == 24, "subbuf_iter.end has moved");
+_Static_assert(offsetof(struct subbuf_iter, ts) == 40, "subbuf_iter.ts has moved");
+_Static_assert(offsetof(struct subbuf_iter, corrupt) == 49, "subbuf_iter.corrupt has moved");
+_Static_assert(offsetof(struct tracemap_batch, missed) == 88, "tracemap_batch.missed has moved");
+_Static_assert(offsetof(struct tracemap_batch, cpu) == 100, "tracemap_batch.cpu has moved");
+_Static_assert(offsetof(struct tracemap_batch, events) == 104, "tracemap_batch.events has moved");
+_Static_assert(offsetof(struct tracemap_merge_head, run_end) == 8, "run_end has moved");
+_Static_assert(sizeof(struct tracemap_record) == 40, "tracemap_record has another size");
+#endif
 
 int main(void)
 {

@@ -8,10 +8,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cpu.h"
+#include "read_file.h"
 
 #define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_IN_PLACE)
 
@@ -24,42 +24,20 @@ int tracemap__open_at(int dir, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-int tracemap__read_file(int dir, const char *name, char *text, size_t size)
-{
-	int fd = tracemap__open_at(dir, name, O_RDONLY);
-	ssize_t n;
-
-	if (fd < 0)
-		return fd;
-	n = read(fd, text, size - 1);
-	if (n < 0)
-		n = -errno;
-	else
-		text[n] = 0;
-	close(fd);
-	return n;
-}
-
-bool tracemap__kernel_lives(int fd)
-{
-	return ioctl(fd, TRACE_MMAP_IOCTL_LIVE_WAIT, NULL) == 0 || errno != ENOTTY;
-}
-
 /* An instance may have another size of sub-buffers than the page tells. */
 static int read_format(struct subbuf_format *format, int dir)
 {
 	char text[1024];
 	unsigned long kib;
-	int ret = tracemap__read_file(dir, "events/header_page", text, sizeof(text));
+	int ret = read_file(dir, "events/header_page", text, sizeof(text));
 
 	if (ret == -ENOENT)
-		ret = tracemap__read_file(dir, "../../events/header_page", text,
-					  sizeof(text));
+		ret = read_file(dir, "../../events/header_page", text, sizeof(text));
 	if (ret < 0)
 		return ret;
 	if (!subbuf_format_parse(format, text))
 		return -EPROTO;
-	if (tracemap__read_file(dir, "buffer_subbuf_size_kb", text, sizeof(text)) < 0)
+	if (read_file(dir, "buffer_subbuf_size_kb", text, sizeof(text)) < 0)
 		return 0;
 	kib = strtoul(text, NULL, 10);
 	if (!kib || kib > SUBBUF_COMMIT_MASK / 1024 || kib * 1024 <= format->data_offset)
@@ -76,6 +54,7 @@ int tracemap__options(struct tracemap_options *options,
 	size_t known = sizeof(*options), i;
 
 	*options = tracemap_default_options();
+	options->ahead_bytes = TRACEMAP__AHEAD_BYTES;
 	if (!given)
 		return 0;
 	if (given->size < offsetof(struct tracemap_options, way) + sizeof(given->way))
@@ -87,6 +66,10 @@ int tracemap__options(struct tracemap_options *options,
 	memset(options, 0, known);
 	memcpy(options, given, given->size < known ? given->size : known);
 	options->size = known;
+	if (!options->ahead_bytes)
+		options->ahead_bytes = TRACEMAP__AHEAD_BYTES;
+	if (options->ahead_bytes > SIZE_MAX)
+		options->ahead_bytes = SIZE_MAX;
 	if ((unsigned int)options->way > TRACEMAP_OBSERVE ||
 	    options->flags & ~KNOWN_FLAGS || (options->nr_cpus && !options->cpus))
 		return -EINVAL;
@@ -95,14 +78,39 @@ int tracemap__options(struct tracemap_options *options,
 	return 0;
 }
 
+/* A CPU that has not been up since the instance was made has no buffer, though it has files. */
+static int check_buffer(const struct tracemap_cpu *cpu)
+{
+	struct pollfd p = { .fd = cpu->fd, .events = POLLIN };
+
+	if (poll(&p, 1, 0) < 0)
+		return -errno;
+	return p.revents & (POLLERR | POLLNVAL) ? -ENXIO : 0;
+}
+
+static int open_consumer(struct tracemap_cpu *cpu)
+{
+	cpu->fd = tracemap__open_at(cpu->dir, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	return cpu->fd < 0 ? cpu->fd : check_buffer(cpu);
+}
+
+/* Is the kernel ours? It has the live view then, and its mapping is cheap. */
+static bool kernel_lives(const struct tracemap_cpu *cpu)
+{
+	return !faccessat(cpu->dir, "trace_live", F_OK, 0);
+}
+
 static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 {
-	int ret = -EOPNOTSUPP;
+	int ret;
 
 	if (way == TRACEMAP_OBSERVE)
 		return tracemap__open_observe(cpu);
-	if (way == TRACEMAP_MAP ||
-	    (way == TRACEMAP_CONSUME && tracemap__kernel_lives(cpu->fd)))
+	ret = open_consumer(cpu);
+	if (ret)
+		return ret;
+	ret = -EOPNOTSUPP;
+	if (way == TRACEMAP_MAP || (way == TRACEMAP_CONSUME && kernel_lives(cpu)))
 		ret = tracemap__open_map(cpu);
 	if (way == TRACEMAP_READ || (way == TRACEMAP_CONSUME && ret == -EOPNOTSUPP))
 		ret = tracemap__open_read(cpu);
@@ -134,18 +142,8 @@ static int pass_all(struct tracemap_cpu *cpu)
 	return 0;
 }
 
-/* A CPU that was never up has no buffer, though it has files. */
-static int check_buffer(const struct tracemap_cpu *cpu)
-{
-	struct pollfd p = { .fd = cpu->fd, .events = POLLIN };
-
-	if (poll(&p, 1, 0) < 0)
-		return -errno;
-	return p.revents & (POLLERR | POLLNVAL) ? -ENXIO : 0;
-}
-
-/* @dir is the instance's. */
-static int open_files(struct tracemap_cpu *cpu, int dir)
+/* The folder of the CPU, and what is known without its files; @dir is the instance's. */
+static int open_folder(struct tracemap_cpu *cpu, int dir)
 {
 	char name[64];
 	int ret = tracemap__open_at(dir, "per_cpu", O_PATH | O_DIRECTORY);
@@ -157,11 +155,7 @@ static int open_files(struct tracemap_cpu *cpu, int dir)
 	cpu->dir = tracemap__open_at(dir, name, O_PATH | O_DIRECTORY);
 	if (cpu->dir < 0)
 		return cpu->dir == -ENOENT ? -ENXIO : cpu->dir;
-	cpu->fd = tracemap__open_at(cpu->dir, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
-	if (cpu->fd < 0)
-		return cpu->fd;
-	ret = check_buffer(cpu);
-	return ret ? ret : read_format(&cpu->format, dir);
+	return read_format(&cpu->format, dir);
 }
 
 static int open_in(struct tracemap_cpu *cpu, const char *path)
@@ -170,21 +164,24 @@ static int open_in(struct tracemap_cpu *cpu, const char *path)
 
 	if (dir < 0)
 		return dir;
-	ret = open_files(cpu, dir);
+	ret = open_folder(cpu, dir);
 	close(dir);
 	return ret;
 }
 
-static struct tracemap_cpu *new_cpu(int fd, int number)
+static struct tracemap_cpu *new_cpu(int fd, int number, size_t ahead_bytes)
 {
 	struct tracemap_cpu *cpu = calloc(1, sizeof(*cpu));
 
 	if (!cpu)
 		return NULL;
 	cpu->fd = fd;
+	cpu->live_fd = -1;
 	cpu->dir = -1;
 	cpu->number = number;
 	cpu->batch.cpu = number;
+	cpu->ahead.own_room.limit = ahead_bytes;
+	cpu->ahead.room = &cpu->ahead.own_room;
 	return cpu;
 }
 
@@ -197,8 +194,8 @@ static struct tracemap_cpu *new_cpu(int fd, int number)
  *	consume, from the oldest event
  *
  * With TRACEMAP_FROM_NOW what is in the buffer is passed over, which, but for
- * TRACEMAP_OBSERVE, means that it is consumed. If somebody else has read part of
- * the oldest sub-buffer, the records start behind that part.
+ * TRACEMAP_OBSERVE, means that it is consumed. If another consumer has read part
+ * of the oldest sub-buffer, the records start behind that part.
  *
  * Return: 0 or
  *	-EINVAL		the options make no sense
@@ -206,7 +203,8 @@ static struct tracemap_cpu *new_cpu(int fd, int number)
  *	-ENOENT		@dir has no buffers: no tracefs is mounted there, or there is no
  *			such instance
  *	-EACCES, -EPERM	only root may
- *	-ENXIO		there is no such CPU, or it was never up
+ *	-ENXIO		there is no such CPU, or it has not been up since the instance
+ *			was made
  *	-EOPNOTSUPP	this kernel, or machine, cannot read in this way
  *	-EBUSY		the instance is being removed; or it cannot be mapped because it
  *			uses its snapshot: a trigger, a histogram, a tracer does
@@ -227,7 +225,7 @@ int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
 		return ret;
 	if (!dir || number < 0)
 		return -EINVAL;
-	c = new_cpu(-1, number);
+	c = new_cpu(-1, number, o.ahead_bytes);
 	if (!c)
 		return -ENOMEM;
 	c->owns_fd = true;
@@ -278,7 +276,7 @@ int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
 
 	if (!format_makes_sense(format))
 		return -EINVAL;
-	c = new_cpu(fd, number);
+	c = new_cpu(fd, number, TRACEMAP__AHEAD_BYTES);
 	if (!c)
 		return -ENOMEM;
 	c->format = *format;
@@ -302,10 +300,13 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu)
 {
 	if (!cpu)
 		return;
+	tracemap__ahead_free(cpu);
 	if (cpu->way)
 		cpu->way->close(cpu);
 	if (cpu->owns_fd && cpu->fd >= 0)
 		close(cpu->fd);
+	if (cpu->live_fd >= 0)
+		close(cpu->live_fd);
 	if (cpu->dir >= 0)
 		close(cpu->dir);
 	free(cpu);
@@ -328,10 +329,32 @@ void tracemap__finish(struct tracemap_cpu *cpu)
 
 	if (!cpu->held)
 		return;
-	ret = cpu->way->settle(cpu);
+	ret = cpu->ahead.out ? tracemap__ahead_done(cpu) : cpu->way->settle(cpu);
 	if (ret < 0)
 		cpu->error = ret;
 	clear_batch(cpu);
+}
+
+int tracemap__fetch_now(struct tracemap_cpu *cpu)
+{
+	int ret = cpu->way->fetch(cpu);
+
+	if (ret)
+		cpu->fetched = FETCHED_MORE;
+	else if (cpu->fetched == FETCHED_NOT)
+		cpu->fetched = FETCHED_NOTHING;
+	return ret;
+}
+
+/* What was read ahead comes first. */
+static int fetch_next(struct tracemap_cpu *cpu)
+{
+	int ret = tracemap__ahead_take(cpu);
+
+	if (ret)
+		return ret;
+	cpu->arrived = 0;
+	return tracemap__fetch_now(cpu);
 }
 
 int tracemap__refill(struct tracemap_cpu *cpu)
@@ -343,13 +366,9 @@ int tracemap__refill(struct tracemap_cpu *cpu)
 		ret = cpu->error;
 		cpu->error = 0;
 	} else {
-		ret = cpu->way->fetch(cpu);
+		ret = fetch_next(cpu);
 	}
 	cpu->held = ret > 0;
-	if (ret)
-		cpu->found = true;
-	else
-		cpu->looked = true;
 	return ret;
 }
 
@@ -384,7 +403,7 @@ int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch)
 	struct tracemap_batch *b = &cpu->batch;
 	int ret;
 
-	if (!tracemap__in_hand(cpu)) {
+	if (!tracemap__batch_in_hand(cpu)) {
 		ret = tracemap__refill(cpu);
 		if (ret <= 0)
 			return ret;
@@ -596,15 +615,11 @@ static int stats_size(const struct tracemap_cpu *cpu, struct tracemap_figures *f
 {
 	uint64_t capacity = cpu->format.subbuf_size - cpu->format.data_offset;
 	char text[64];
-	int ret = tracemap__read_file(cpu->dir, "buffer_size_kb", text, sizeof(text));
-	const char *expanded;
+	int ret = read_file(cpu->dir, "buffer_size_kb", text, sizeof(text));
 
 	if (ret < 0)
 		return ret;
-	/* One that was never used is small, until it is opened. */
-	expanded = strstr(text, "expanded: ");
-	f->nr_subbufs = (strtoull(expanded ? expanded + 10 : text, NULL, 10) * 1024 +
-			 capacity - 1) / capacity + 1;
+	f->nr_subbufs = (strtoull(text, NULL, 10) * 1024 + capacity - 1) / capacity + 1;
 	return 0;
 }
 
@@ -617,7 +632,7 @@ int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 
 	if (cpu->dir < 0)
 		return -EOPNOTSUPP;
-	ret = tracemap__read_file(cpu->dir, "stats", text, sizeof(text));
+	ret = read_file(cpu->dir, "stats", text, sizeof(text));
 	if (ret < 0)
 		return ret;
 	f->overwritten = stats_number(text, "\noverrun: ");
@@ -629,11 +644,10 @@ int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 	return stats_size(cpu, f);
 }
 
-int tracemap__live_figures(const struct live_observer *o, const struct trace_buffer_meta *meta,
-			   struct tracemap_figures *f)
+int tracemap__live_figures(const struct live_observer *o, struct tracemap_figures *f)
 {
 	struct live_figures live;
-	int ret = live_figures(o, meta, &live);
+	int ret = live_figures(o, &live);
 
 	if (ret)
 		return ret;
@@ -652,7 +666,7 @@ int tracemap__live_figures(const struct live_observer *o, const struct trace_buf
  * @cpu: the handle
  * @figures: filled
  *
- * Observed or mapped, where the kernel has a live index, it costs no system call.
+ * Observed or mapped, where the kernel has the live view, it costs no system call.
  * Elsewhere it reads per_cpu/cpuN/stats: then @figures->used is an estimate from
  * the bytes that are unread, nr_subbufs one from buffer_size_kb unless it is
  * mapped, and epoch is 0.
@@ -665,6 +679,7 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 {
 	memset(figures, 0, sizeof(*figures));
 	figures->subbuf_size = cpu->format.subbuf_size;
+	figures->ahead = cpu->ahead.events;
 	return cpu->way->figures(cpu, figures);
 }
 
@@ -674,15 +689,15 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
  * @raw: filled; what there is not is NULL and 0. Good until the handle is closed
  *
  * What is mapped may be read at any time, under the rules of linux/trace_mmap.h
- * and linux/trace_live.h. Who calls TRACE_MMAP_IOCTL_GET_READER itself should not
- * have the library consume from the same handle.
+ * and linux/trace_live.h. A caller of TRACE_MMAP_IOCTL_GET_READER should not have
+ * the library consume from the same handle.
  *
  * Return: 0
  */
 int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 {
 	memset(raw, 0, sizeof(*raw));
-	raw->fd = cpu->fd;
+	raw->fd = cpu->fd >= 0 ? cpu->fd : cpu->live_fd;
 	raw->format = cpu->format;
 	if (cpu->way->raw)
 		cpu->way->raw(cpu, raw);

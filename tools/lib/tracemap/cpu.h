@@ -9,11 +9,16 @@
 #ifndef _TRACEMAP_CPU_H
 #define _TRACEMAP_CPU_H
 
+#include <linux/trace_mmap.h>
+
 #include "live.h"
 #include "tracemap.h"
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define tracemap__unlikely(x)	__builtin_expect(!!(x), 0)
+
+/* What may be read ahead where nothing else was said. */
+#define TRACEMAP__AHEAD_BYTES	(64 << 20)
 
 /**
  * struct way - one way to read a CPU's buffer
@@ -24,6 +29,8 @@
  *	it. It is cleared afterwards
  * @arm: make poll() tell of what comes after what was fetched; 0, or a negative
  *	errno if that is not possible now. NULL: poll() is what it is
+ * @is_filling: more than a quarter of the buffer is yet to be fetched. NULL: to know
+ *	that costs more than to fetch
  * @figures: see tracemap_cpu_figures()
  * @raw: add what it has mapped
  * @close: let go of what open of the way has taken
@@ -33,6 +40,7 @@ struct way {
 	int (*fetch)(struct tracemap_cpu *cpu);
 	int (*settle)(struct tracemap_cpu *cpu);
 	int (*arm)(struct tracemap_cpu *cpu, uint64_t bytes);
+	bool (*is_filling)(const struct tracemap_cpu *cpu);
 	int (*figures)(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 	void (*raw)(const struct tracemap_cpu *cpu, struct tracemap_raw *raw);
 	void (*close)(struct tracemap_cpu *cpu);
@@ -47,21 +55,23 @@ struct read_state {
 };
 
 /*
- * The mapping. @it stands where we stopped in the sub-buffer @id; @subbuf_ts
- * tells whether that is still what it was.
+ * The mapping. @it stands where the reading stopped in the sub-buffer @id;
+ * @subbuf_ts tells whether that is still what it was. Of trace_live the index
+ * alone is mapped: it tells figures, and what to wait for.
  */
 struct map_state {
-	struct live_mapping mapping;	/* index NULL: the kernel has none */
+	const struct trace_buffer_meta *meta;
+	size_t size;
+	struct live_mapping live;	/* index NULL: there is none */
 	const unsigned char *subbufs;
 	uint32_t nr_subbufs;
 	struct subbuf_iter it;
 	uint64_t subbuf_ts;
 	uint64_t entries;
-	uint32_t epoch;
+	uint64_t epoch;
 	uint32_t id;
 	bool emptied;		/* and that is yet to be told */
-	bool positioned;	/* the kernel was told where we are */
-	struct live_observer observer;	/* for figures, and where the reader is */
+	struct live_observer observer;	/* of @live: it follows no event */
 };
 
 struct observe_state {
@@ -70,6 +80,66 @@ struct observe_state {
 	void *copy;		/* NULL: in place */
 };
 
+/* Memory to read ahead, and how much of it is in use, in bytes. */
+struct ahead_room {
+	size_t limit;
+	size_t used;
+};
+
+/**
+ * struct ahead - what was read ahead, see ahead.c
+ * @first: the oldest batch of the queue
+ * @last: the newest
+ * @out: the copy that the batch in hand is on, NULL: that is where the way to read
+ *	has put it
+ * @events: in the queue
+ * @used: bytes of the copies, @out included
+ * @error: of fetching, to be told behind the queue
+ * @room: what the copies may take
+ * @own_room: of a CPU that was opened alone
+ */
+struct ahead {
+	struct ahead_batch *first;
+	struct ahead_batch *last;
+	struct ahead_batch *out;
+	uint64_t events;
+	size_t used;
+	int error;
+	struct ahead_room *room;
+	struct ahead_room own_room;
+};
+
+/*
+ * How a CPU is waited for. Each time it is armed, cpu->told_by becomes one of the
+ * last two: BY_POSITION where the kernel takes a position, else BY_POLL. Nothing
+ * changes while a record of it is in hand, but that the file is not waited for.
+ */
+enum cpu_told_by {
+	BY_NOTHING,		/* not armed yet, or epoll_ctl() has failed */
+	BY_POSITION,		/* told to @live_fd: readable as soon as there is more */
+	BY_POLL,		/* @fd, or @live_fd if there is no other */
+};
+
+/*
+ * What poll() is worth, where it is all there is:
+ *
+ *	state		waited for	looked at	next, when armed
+ *
+ *	POLL_EXACT	yes		no		POLL_EXACT or POLL_LATE
+ *	POLL_LATE	yes		after a while	POLL_EXACT or POLL_LATE
+ *	POLL_CLAIMS	-		at once		POLL_MISLEADS if fetching found
+ *							nothing, else as above
+ *	POLL_MISLEADS	no		after a while	POLL_MISLEADS until fetching
+ *							found something, then as above
+ *
+ * It is POLL_LATE that is next where poll() may wait for more than any event. The
+ * first two become POLL_CLAIMS when the epoll descriptor says that there is more.
+ */
+enum cpu_poll { POLL_EXACT, POLL_LATE, POLL_CLAIMS, POLL_MISLEADS };
+
+/* FETCHED_MORE stays, whatever comes after it. */
+enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
+
 /**
  * struct tracemap_cpu - the buffer of a CPU, or a file that has sub-buffers
  * @batch: what was fetched last; empty if that is done with
@@ -77,19 +147,18 @@ struct observe_state {
  * @held: @batch has something that is not settled
  * @merging: a merge has taken the next record out of @batch
  * @error: of a batch that is gone, to be told by the next call that looks
+ * @arrived: when @batch was read ahead, by CLOCK_MONOTONIC, ns; 0: it was not
+ * @ahead: batches behind it
  * @number: of the CPU
  * @flags: from the options
  * @owns_fd: it is to be closed
  * @dir: per_cpu/cpuN, or -1
- * @found: since it was armed last, fetching brought something;
- * @looked: or did not
- * @added: the instance's epoll descriptor has it,
- * @watched: and tells of it
- * @by_poll: by what poll() says of its own, not by where we are
- * @woken: that said there is something
- * @distrusted: but there was not
- * @look_again: it has to be looked at after a while
- * @idle: times it was armed since something was found
+ * @live_fd: trace_live there, which tells when there is more, or -1
+ * @told_by: the file of it that the instance's epoll descriptor has
+ * @events: what that waits for: EPOLLIN, or 0 while it would tell nothing new
+ * @poll: what poll() of the buffer is worth
+ * @fetched: since it was armed by poll() last
+ * @idle: times it was armed by poll() since something was found
  *
  * Who goes through @batch with an iterator of its own stores it back before a
  * call that fetches or waits: what seems to be left is not waited for.
@@ -101,23 +170,22 @@ struct tracemap_cpu {
 	bool held;
 	bool merging;
 	int error;
+	uint64_t arrived;
+	struct ahead ahead;
 
 	const struct way *way;
 	struct subbuf_format format;
 	int fd;
+	int live_fd;
 	int number;
 	uint32_t flags;
 	bool owns_fd;
 	int dir;
 
-	bool found;
-	bool looked;
-	bool added;
-	bool watched;
-	bool by_poll;
-	bool woken;
-	bool distrusted;
-	bool look_again;
+	enum cpu_told_by told_by;
+	uint32_t events;
+	enum cpu_poll poll;
+	enum cpu_fetched fetched;
 	unsigned int idle;
 
 	union {
@@ -147,30 +215,64 @@ int tracemap__refill(struct tracemap_cpu *cpu);
 /* Be done with a batch that was gone through to its end; its error is kept. */
 void tracemap__finish(struct tracemap_cpu *cpu);
 
+/* What comes next of the way to read. */
+int tracemap__fetch_now(struct tracemap_cpu *cpu);
+
+/* CLOCK_MONOTONIC, in ns */
+uint64_t tracemap__now(void);
+
+/*
+ * Read ahead what there is. @from is in the batch in hand, at or before its
+ * iterator: what is there from it on stays good, but may move by @moved bytes.
+ * Returns 1 if there may be more, 0 if not, -ENOBUFS: there is, but no room.
+ */
+int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved);
+
+/* The next batch of the queue, or the error behind it, becomes that of @cpu. 0: neither */
+int tracemap__ahead_take(struct tracemap_cpu *cpu);
+
+/* The batch in hand, which is ahead.out, is done with; -EBADMSG: it was damaged. */
+int tracemap__ahead_done(struct tracemap_cpu *cpu);
+void tracemap__ahead_free(struct tracemap_cpu *cpu);
+
+/* Will the writer overwrite soon what was not fetched yet? */
+static inline bool tracemap__is_filling(const struct tracemap_cpu *cpu)
+{
+	if (cpu->dir < 0)	/* a file */
+		return false;
+	return !cpu->way->is_filling || cpu->way->is_filling(cpu);
+}
+
+/* Has it an index that tells of new events at no cost? */
+static inline bool tracemap__has_index(const struct tracemap_cpu *cpu)
+{
+	return cpu->way == &tracemap__way_observe ||
+	       (cpu->way == &tracemap__way_map && cpu->map.live.index);
+}
+
 /* Figures out of per_cpu/cpuN/stats, for ways that have no others. */
 int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 
 /* The same as an observer sees them. */
-int tracemap__live_figures(const struct live_observer *o, const struct trace_buffer_meta *meta,
-			   struct tracemap_figures *f);
+int tracemap__live_figures(const struct live_observer *o, struct tracemap_figures *f);
 
-/* Is the kernel ours? It has the live index then, and its mapping is cheap. */
-bool tracemap__kernel_lives(int fd);
-
-/* Read @name below @dir; the text ends with a 0 byte. Returns its length. */
-int tracemap__read_file(int dir, const char *name, char *text, size_t size);
 int tracemap__open_at(int dir, const char *name, int flags);
 
-/* Were there records, or a loss, that nobody has taken yet? */
-static inline bool tracemap__in_hand(const struct tracemap_cpu *cpu)
+/* Has the batch records, or a loss, that the caller has not taken yet? */
+static inline bool tracemap__batch_in_hand(const struct tracemap_cpu *cpu)
 {
 	const struct tracemap_batch *b = &cpu->batch;
 
 	if (!cpu->held || cpu->flags & TRACEMAP_IN_PLACE)
 		return false;
-	if (cpu->merging)
-		return true;
 	return b->it.next < b->it.end || (!cpu->given && (b->missed || b->flags));
+}
+
+/* Has it, or what was read ahead, or the merge? */
+static inline bool tracemap__in_hand(const struct tracemap_cpu *cpu)
+{
+	return cpu->merging || cpu->ahead.first || cpu->ahead.error ||
+	       tracemap__batch_in_hand(cpu);
 }
 
 /* The batch of @it, which stands before its first record. */

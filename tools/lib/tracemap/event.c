@@ -5,14 +5,15 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "event.h"
+#include "event_program.h"
+#include "read_file.h"
 
 /* How long an id that nobody knows is left alone. */
 #define AGAIN_MS	1000
@@ -28,40 +29,11 @@ uint64_t event_now_ms(void)
 /* Contents with a 0 byte behind; NULL if it cannot be read. */
 char *event_read_file(const char *dir, const char *file, size_t *size)
 {
-	size_t length = 0, room = 0;
-	char path[4096], *text = NULL;
-	ssize_t n = 0;
-	int fd;
+	char path[4096];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path))
 		return NULL;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	do {
-		length += n;
-		if (room - length < 4096) {
-			char *more = realloc(text, room = 2 * room + 8192);
-
-			if (!more) {
-				n = -1;
-				break;
-			}
-			text = more;
-		}
-		do {
-			n = read(fd, text + length, room - length - 1);
-		} while (n < 0 && errno == EINTR);
-	} while (n > 0);
-	close(fd);
-	if (n) {
-		free(text);
-		return NULL;
-	}
-	text[length] = '\0';
-	if (size)
-		*size = length;
-	return text;
+	return read_file_whole(AT_FDCWD, path, size);
 }
 
 /* ---- Fields ---- */
@@ -108,22 +80,33 @@ bool event_is_text(const struct tep_format_field *field)
 		!strstr(field->type, "unsigned");
 }
 
-bool event_field_number(struct tep_event *event, const char *name,
-			const struct tracemap_record *rec, uint64_t *value)
+/* False, and nothing in @value: there is no @field, or it is no number. */
+bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
+		  uint64_t *value)
 {
-	struct tep_format_field *field = tep_find_any_field(event, name);
 	struct event_bytes bytes;
 
+	if (field && !(field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
+	    field->size == 8 && rec->size >= (uint32_t)field->offset + 8) {
+		*value = event_load((const unsigned char *)rec->data + field->offset, 8);
+		return true;
+	}
 	if (!field || field->flags & TEP_FIELD_IS_ARRAY)
 		return false;
 	bytes = event_field_bytes(field, rec);
 	if (bytes.length != 1 && bytes.length != 2 && bytes.length != 4 && bytes.length != 8)
 		return false;
-	*value = tep_read_number(event->tep, bytes.data, bytes.length);
+	*value = event_load(bytes.data, bytes.length);
 	if (field->flags & TEP_FIELD_IS_SIGNED && bytes.length < 8 &&
 	    *value >> (8 * bytes.length - 1))
 		*value |= ~0ULL << (8 * bytes.length);
 	return true;
+}
+
+bool event_field_number(struct tep_event *event, const char *name,
+			const struct tracemap_record *rec, uint64_t *value)
+{
+	return event_number(tep_find_any_field(event, name), rec, value);
 }
 
 /* ---- Formats ---- */
@@ -145,6 +128,8 @@ static const struct {
 	{ "raw_data", KIND_RAW },
 	{ "kernel_stack", KIND_STACK },
 	{ "user_stack", KIND_USER_STACK },
+	{ "funcgraph_entry", KIND_CALL },
+	{ "funcgraph_exit", KIND_RETURN },
 };
 
 static enum event_kind kind_of(struct tep_event *event)
@@ -167,12 +152,6 @@ static enum event_kind kind_of(struct tep_event *event)
 	if (has_field(event, "__probe_ip"))
 		return KIND_PROBE;
 	return KIND_GENERIC;
-}
-
-static bool makes_names(struct tep_event *event)
-{
-	return (!strcmp(event->system, "sched") && !strcmp(event->name, "sched_switch")) ||
-		(!strcmp(event->system, "task") && !strcmp(event->name, "task_rename"));
 }
 
 static struct event_format *room_for(struct tracemap_decoder *d, unsigned int id)
@@ -199,7 +178,7 @@ static struct tep_event *parse_format(struct tracemap_decoder *d, const char *sy
 	struct tracemap_line fit = TRACEMAP_LINE_INIT;
 	struct tep_event *event = NULL;
 
-	event_fit_format(text, tep_get_long_size(d->tep), &fit);
+	event_fit_format(d, text, &fit);
 	if (!fit.error)
 		tep_parse_format(d->tep, &event, fit.text, fit.length, system);
 	tracemap_line_free(&fit);
@@ -224,8 +203,10 @@ static struct tep_event *read_format(struct tracemap_decoder *d, const char *sys
 		return NULL;
 	/* Ids are given to others when a module has gone. */
 	format = room_for(d, event->id);
-	if (format)
+	if (format) {
+		event_program_free(format->program);
 		memset(format, 0, sizeof(*format));
+	}
 	return event;
 }
 
@@ -292,7 +273,10 @@ static void look_up(struct tracemap_decoder *d, struct event_format *format, int
 	if (!format->event)
 		return;
 	format->kind = kind_of(format->event);
-	format->makes_names = makes_names(format->event);
+	format->program = event_compile(format->event);
+	format->ip = tep_find_any_field(format->event, "ip");
+	format->parent_ip = tep_find_any_field(format->event, "parent_ip");
+	event_comms_prepare(format);
 }
 
 struct event_format *event_format(struct tracemap_decoder *d, int id)
@@ -405,6 +389,16 @@ static bool clock_in_ns(const struct tracemap_decoder *d)
 	return in_ns;
 }
 
+static bool is_since(unsigned int major, unsigned int minor)
+{
+	unsigned int release[2] = { 0, 0 };
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &release[0], &release[1]) != 2)
+		return false;
+	return release[0] > major || (release[0] == major && release[1] >= minor);
+}
+
 static int find_top(struct tracemap_decoder *d)
 {
 	size_t length = strlen(d->dir);
@@ -449,11 +443,14 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	ret = read_common(d);
 	if (!ret && event_comms_init(d))
 		ret = -ENOMEM;
+	if (!ret)
+		ret = event_graph_init(d);
 	if (ret)
 		return ret;
 	read_enabled(d);
 	read_printk_formats(d);
 	d->in_ns = clock_in_ns(d);
+	d->syscalls_prefixed = is_since(6, 18);
 	return 0;
 }
 
@@ -491,11 +488,15 @@ void tracemap_decoder_free(struct tracemap_decoder *d)
 	if (!d)
 		return;
 	event_comms_free(d);
+	event_graph_free(d);
 	event_symbols_free(d);
 	trace_seq_destroy(&d->seq);
 	if (d->tep)
 		tep_free(d->tep);
+	for (unsigned int id = 0; id < d->nr_formats; id++)
+		event_program_free(d->formats[id].program);
 	free(d->formats);
+	free(d->btf);
 	free(d->dir);
 	free(d->top);
 	free(d);

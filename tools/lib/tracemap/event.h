@@ -7,7 +7,7 @@
 
 #include <event-parse.h>
 
-#include "tracemap-event.h"
+#include "event_line.h"
 
 /* What the text of an event looks like in the kernel's own file. */
 enum event_kind {
@@ -25,17 +25,30 @@ enum event_kind {
 	KIND_SYSCALL_EXIT,
 	KIND_PROBE,
 	KIND_RETPROBE,
+	KIND_CALL,		/* of the tracer function_graph */
+	KIND_RETURN,
 };
+
+/* Fields of an event that tell the name of a process. */
+struct event_naming {
+	struct tep_format_field *pid, *comm;
+};
+
+struct event_program;
 
 /* One a known id. */
 struct event_format {
 	struct tep_event *event;	/* NULL: there is none, as of @looked */
 	enum event_kind kind;
 	uint64_t looked;		/* ms */
-	bool makes_names;		/* sched_switch and its like */
+	struct event_program *program;	/* NULL: libtraceevent follows its print format */
+	struct tep_format_field *ip, *parent_ip;	/* NULL: it has none */
+	struct event_naming namings[2];
+	unsigned int nr_namings;	/* of sched_switch and its like */
 };
 
 struct event_comm;
+struct event_graph;
 struct event_symbols;
 
 struct tracemap_decoder {
@@ -48,8 +61,13 @@ struct tracemap_decoder {
 	struct event_comm *comms;	/* hash by PID */
 	uint64_t comms_read;		/* ms */
 	struct event_symbols *symbols;
+	struct event_graph *graph;	/* NULL: another tracer */
+	char *btf;			/* the kernel's, when it was needed; NULL: it has none */
+	size_t btf_size;
+	bool looked_for_btf;
 	char marked[256];		/* symbol told to libtraceevent last */
 	bool has_marks;			/* since put_formatted() began */
+	bool syscalls_prefixed;		/* with 0x, from 10 on */
 	bool in_ns;			/* the clock counts nanoseconds */
 	int flags_offset, preempt_offset, pid_offset;	/* -1: there is none */
 };
@@ -60,9 +78,12 @@ uint64_t event_now_ms(void);
 char *event_read_file(const char *dir, const char *file, size_t *size);
 
 /* event_comm.c */
+#define EVENT_COMM_SIZE		16	/* tracemap_decoder_comm() can be read that far */
+
 int event_comms_init(struct tracemap_decoder *d);
 void event_comms_free(struct tracemap_decoder *d);
 void event_comm_set(struct tracemap_decoder *d, int pid, const char *comm, size_t length);
+void event_comms_prepare(struct event_format *format);
 void event_comms_learn(struct tracemap_decoder *d, const struct event_format *format,
 		       const struct tracemap_record *rec);
 
@@ -70,18 +91,30 @@ void event_comms_learn(struct tracemap_decoder *d, const struct event_format *fo
 struct event_symbol {
 	uint64_t address;
 	uint64_t size;
-	const char *name;
+	const char *name;	/* padded, see event_line_put_padded() */
 	const char *module;	/* NULL: of the kernel itself */
+	size_t length;		/* of the name */
 };
 
 bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol);
 void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
 			uint64_t address, bool with_offset);
 char *event_symbol_resolve(void *decoder, unsigned long long *address, char **module);
+uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name);
 void event_symbols_free(struct tracemap_decoder *d);
 
+/*
+ * event_enum.c: what the running kernel's enumerator @name is; false if it does not tell,
+ * or if there are several of that name and they differ
+ */
+bool event_enum(struct tracemap_decoder *d, const char *name, long long *value);
+bool event_enum_search(const void *btf, size_t size, const char *name, long long *value);
+
+/* Before what was %pS in a print format. */
+#define EVENT_MARK_WHOLE	"@~@"
+
 /* event_format.c: the text of a format file, for libtraceevent, and what it makes of it */
-void event_fit_format(const char *text, int long_size, struct tracemap_line *line);
+void event_fit_format(struct tracemap_decoder *d, const char *text, struct tracemap_line *line);
 void event_mark_symbol(const struct event_symbol *symbol, uint64_t address,
 		       char *text, size_t size);
 void event_unmark(const char *text, struct tracemap_line *line);
@@ -89,6 +122,18 @@ void event_unmark(const char *text, struct tracemap_line *line);
 /* event_info.c: name and contents of an event, with the line end */
 void event_info(struct tracemap_decoder *d, struct event_format *format,
 		const struct tracemap_record *rec, struct tracemap_line *line);
+
+/* The same as a comment among calls of functions: of marks the message alone. */
+void event_message(struct tracemap_decoder *d, struct event_format *format,
+		   const struct tracemap_record *rec, struct tracemap_line *line);
+
+/* event_graph.c: whether it was put, or belongs in a line as those of other tracers */
+int event_graph_init(struct tracemap_decoder *d);
+void event_graph_free(struct tracemap_decoder *d);
+void event_graph_header(const char *tracer, struct tracemap_line *line);
+bool event_graph_text(struct tracemap_decoder *d, struct event_format *format,
+		      const struct tracemap_record *rec, struct tracemap_line *line);
+void event_graph_flush(struct tracemap_decoder *d, int cpu, struct tracemap_line *line);
 
 void event_put_bytes(const struct tracemap_record *rec, struct tracemap_line *line);
 
@@ -106,9 +151,33 @@ struct event_bytes {
 	int length;
 };
 
+/* A number of 1, 2, 4 or 8 bytes: records are of this machine. */
+static inline uint64_t event_load(const unsigned char *data, uint32_t size)
+{
+	uint64_t value;
+	uint32_t word;
+	uint16_t half;
+
+	switch (size) {
+	case 1:
+		return *data;
+	case 2:
+		memcpy(&half, data, sizeof(half));
+		return half;
+	case 4:
+		memcpy(&word, data, sizeof(word));
+		return word;
+	default:
+		memcpy(&value, data, sizeof(value));
+		return value;
+	}
+}
+
 struct event_bytes event_field_bytes(struct tep_format_field *field,
 				     const struct tracemap_record *rec);
 bool event_is_text(const struct tep_format_field *field);
+bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
+		  uint64_t *value);
 bool event_field_number(struct tep_event *event, const char *name,
 			const struct tracemap_record *rec, uint64_t *value);
 

@@ -17,15 +17,18 @@
 
 #define NR_HASH		2048	/* power of two */
 #define NR_PLACES	8	/* in each */
-#define COMM_SIZE	16
 #define FRESH_MS	200
 #define AGAIN_MS	10	/* for one that is not known */
 
 struct event_comm {
 	int pid;		/* 0: nobody's */
 	bool asked;		/* /proc was, in vain */
-	char comm[COMM_SIZE];
+	char comm[EVENT_COMM_SIZE];
 };
+
+static const char idle[EVENT_COMM_SIZE] = "<idle>";
+static const char negative[EVENT_COMM_SIZE] = "<XXX>";
+static const char unknown[EVENT_COMM_SIZE] = "<...>";
 
 /* One of its places, from now on the first; @pid's if it has one, else the last. */
 static struct event_comm *to_front(struct tracemap_decoder *d, int pid)
@@ -34,6 +37,8 @@ static struct event_comm *to_front(struct tracemap_decoder *d, int pid)
 	struct event_comm found;
 	int i = 0;
 
+	if (first->pid == pid)
+		return first;
 	while (first[i].pid != pid && i < NR_PLACES - 1)
 		i++;
 	found = first[i];
@@ -58,7 +63,7 @@ void event_comm_set(struct tracemap_decoder *d, int pid, const char *comm, size_
 	if (pid <= 0 || !length || !*comm)
 		return;
 	c = find_or_add(d, pid);
-	length = strnlen(comm, length < COMM_SIZE ? length : COMM_SIZE - 1);
+	length = strnlen(comm, length < EVENT_COMM_SIZE ? length : EVENT_COMM_SIZE - 1);
 	memcpy(c->comm, comm, length);
 	c->comm[length] = '\0';
 }
@@ -117,9 +122,9 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 	struct event_comm *c;
 
 	if (!pid)
-		return "<idle>";
+		return idle;
 	if (pid < 0)
-		return "<XXX>";
+		return negative;
 	if (event_now_ms() - d->comms_read >= FRESH_MS)
 		read_saved(d);
 	c = find_or_add(d, pid);
@@ -130,32 +135,45 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 		read_saved(d);
 		c = find_or_add(d, pid);
 	}
-	return c->comm[0] ? c->comm : "<...>";
+	return c->comm[0] ? c->comm : unknown;
 }
 
-static void learn(struct tracemap_decoder *d, struct tep_event *event,
-		  const struct tracemap_record *rec, const char *pid, const char *comm)
+static void add_naming(struct event_format *format, const char *pid, const char *comm)
 {
-	struct tep_format_field *field = tep_find_field(event, comm);
-	struct event_bytes bytes;
-	uint64_t number;
+	struct event_naming naming = {
+		.pid = tep_find_any_field(format->event, pid),
+		.comm = tep_find_field(format->event, comm),
+	};
 
-	if (!field || !event_field_number(event, pid, rec, &number))
-		return;
-	bytes = event_field_bytes(field, rec);
-	if (bytes.length > 0)
-		event_comm_set(d, number, (const char *)bytes.data, bytes.length);
+	if (naming.pid && naming.comm)
+		format->namings[format->nr_namings++] = naming;
+}
+
+/* Find out which names events of @format tell. */
+void event_comms_prepare(struct event_format *format)
+{
+	const struct tep_event *event = format->event;
+
+	format->nr_namings = 0;
+	if (!strcmp(event->system, "sched") && !strcmp(event->name, "sched_switch")) {
+		add_naming(format, "prev_pid", "prev_comm");
+		add_naming(format, "next_pid", "next_comm");
+	} else if (!strcmp(event->system, "task") && !strcmp(event->name, "task_rename")) {
+		add_naming(format, "pid", "newcomm");
+	}
 }
 
 /* Before the event itself is printed, which is of the one switched from. */
 void event_comms_learn(struct tracemap_decoder *d, const struct event_format *format,
 		       const struct tracemap_record *rec)
 {
-	if (!format->makes_names)
-		return;
-	learn(d, format->event, rec, "prev_pid", "prev_comm");
-	learn(d, format->event, rec, "next_pid", "next_comm");
-	learn(d, format->event, rec, "pid", "newcomm");
+	for (unsigned int i = 0; i < format->nr_namings; i++) {
+		struct event_bytes bytes = event_field_bytes(format->namings[i].comm, rec);
+		uint64_t pid;
+
+		if (bytes.length > 0 && event_number(format->namings[i].pid, rec, &pid))
+			event_comm_set(d, pid, (const char *)bytes.data, bytes.length);
+	}
 }
 
 int event_comms_init(struct tracemap_decoder *d)

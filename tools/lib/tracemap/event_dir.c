@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 
+#include <dirent.h>
 #include <errno.h>
 #include <mntent.h>
 #include <stdio.h>
@@ -13,31 +14,46 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tracefs.h>
-
 #include "event.h"
 
-/* libtracefs would mount it, but a library that looks must change nothing. */
-static bool is_mounted(void)
+/* Where debugfs is mounted, the kernel mounts tracefs there at the first look into it. */
+#define IN_DEBUGFS	"/sys/kernel/debug/tracing"
+
+/* Nothing is mounted for it by us: a library that looks must change nothing. */
+static int tracing_dir(char **dir)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	const char *found = NULL;
 	struct mntent *mount;
-	bool found = false;
 
-	while (mounts && !found && (mount = getmntent(mounts)))
-		found = !strcmp(mount->mnt_type, "tracefs");
+	while (mounts && !found && (mount = getmntent(mounts))) {
+		if (!strcmp(mount->mnt_type, "tracefs"))
+			found = mount->mnt_dir;
+	}
 	if (mounts)
 		endmntent(mounts);
-	/* Looking mounts it, where debugfs is. */
-	return found || access("/sys/kernel/debug/tracing/trace", F_OK) == 0;
+	if (!found && access(IN_DEBUGFS "/trace", F_OK) == 0)
+		found = IN_DEBUGFS;
+	*dir = found ? strdup(found) : NULL;
+	return *dir ? 0 : found ? -ENOMEM : -ENOENT;
 }
 
-static int tracing_dir(const char **dir)
+static int instance_dir(char **dir, const char *top, const char *instance)
 {
-	if (!is_mounted())
-		return -ENOENT;
-	*dir = tracefs_tracing_dir();
-	return *dir ? 0 : -ENOENT;
+	int ret;
+
+	if (!*instance || strchr(instance, '/') || instance[0] == '.')
+		return -EINVAL;
+	if (asprintf(dir, "%s/instances/%s", top, instance) < 0) {
+		*dir = NULL;
+		return -ENOMEM;
+	}
+	if (access(*dir, F_OK) == 0)
+		return 0;
+	ret = errno == EACCES ? -EACCES : -ENXIO;
+	free(*dir);
+	*dir = NULL;
+	return ret;
 }
 
 /**
@@ -52,24 +68,37 @@ static int tracing_dir(const char **dir)
  */
 int tracemap_find_dir(char **dir, const char *instance)
 {
-	const char *top;
+	char *top;
 	int ret = tracing_dir(&top);
 
-	*dir = NULL;
-	if (ret)
+	*dir = top;
+	if (ret || !instance)
 		return ret;
-	if (!instance) {
-		*dir = strdup(top);
-		return *dir ? 0 : -ENOMEM;
-	}
-	if (!*instance || strchr(instance, '/') || instance[0] == '.')
-		return -EINVAL;
-	if (asprintf(dir, "%s/instances/%s", top, instance) < 0)
+	*dir = NULL;
+	ret = instance_dir(dir, top, instance);
+	free(top);
+	return ret;
+}
+
+static int open_instances(DIR **dir, const char *top)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/instances", top) < 0)
 		return -ENOMEM;
-	if (access(*dir, F_OK) < 0) {
-		ret = errno == EACCES ? -EACCES : -ENXIO;
-		free(*dir);
-		*dir = NULL;
+	*dir = opendir(path);
+	free(path);
+	return *dir ? 0 : -errno;
+}
+
+static int each_folder(DIR *dir, int (*each)(const char *name, void *arg), void *arg)
+{
+	struct dirent *entry;
+	int ret = 0;
+
+	while (!ret && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.')
+			ret = each(entry->d_name, arg);
 	}
 	return ret;
 }
@@ -83,17 +112,17 @@ int tracemap_find_dir(char **dir, const char *instance)
  */
 int tracemap_find_instances(int (*each)(const char *name, void *arg), void *arg)
 {
-	const char *top;
-	char **names;
+	char *top;
 	int ret = tracing_dir(&top);
+	DIR *dir;
 
 	if (ret)
 		return ret;
-	if (access(top, R_OK | X_OK) < 0)
-		return -errno;
-	names = tracefs_instances(NULL);
-	for (char **name = names; name && *name && !ret; name++)
-		ret = each(*name, arg);
-	tracefs_list_free(names);
+	ret = open_instances(&dir, top);
+	free(top);
+	if (ret)
+		return ret;
+	ret = each_folder(dir, each, arg);
+	closedir(dir);
 	return ret;
 }

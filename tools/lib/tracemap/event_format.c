@@ -6,7 +6,7 @@
  *	"%p"			no 0x before it, and all digits
  *	(void *)		a cast it does not know
  *	(0x1 | 0x2)		behind an & it would forget the parentheses
- *	HRTIMER_MODE_ABS	names whose value the kernel does not tell
+ *	HRTIMER_MODE_ABS	names whose value the format does not tell
  *	a tab			ends the string for it
  *	"%pS"			the size of the function is missing behind the offset
  *	({ ... })		statements; where they make an address that would be
@@ -22,6 +22,7 @@
 
 #include "event.h"
 
+/* For kernels without BTF: those of the events that are common, as they always were. */
 static const struct {
 	const char *name;
 	const char *value;
@@ -45,7 +46,6 @@ static const struct {
 
 /* It takes no control characters. */
 #define MARK		"~@~"
-#define MARK_WHOLE	"@~@"	/* before what was %pS */
 #define MARK_LENGTH	3
 
 static void put(struct tracemap_line *line, const char *from, const char *to)
@@ -61,7 +61,7 @@ static const char *put_conversion(struct tracemap_line *line, const char *at, in
 		return at + 1;
 	}
 	if (at[0] == 'p' && at[1] == 'S' && !isalnum((unsigned char)at[2])) {
-		tracemap_line_printf(line, MARK_WHOLE "%%ps");
+		tracemap_line_printf(line, EVENT_MARK_WHOLE "%%ps");
 		return at + 2;
 	}
 	tracemap_line_put(line, "%", 1);
@@ -93,20 +93,39 @@ static const char *put_quoted(struct tracemap_line *line, const char *at, int lo
 	return at;
 }
 
-static const char *put_word(struct tracemap_line *line, const char *at)
+/* The value of a name that only C knows; false if it has none, or is something else. */
+static bool put_value(struct tracemap_decoder *d, const char *name, struct tracemap_line *line)
+{
+	long long value;
+
+	/* Of enumerators, by the kernel's style; REC is the record. */
+	if (!isupper((unsigned char)*name) || !strcmp(name, "REC"))
+		return false;
+	if (event_enum(d, name, &value)) {
+		tracemap_line_printf(line, "%lld", value);
+		return true;
+	}
+	for (unsigned int i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
+		if (!strcmp(constants[i].name, name)) {
+			tracemap_line_printf(line, "%s", constants[i].value);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* @member: it is behind "->", the name of a field */
+static const char *put_word(struct tracemap_decoder *d, const char *at, bool member,
+			    struct tracemap_line *line)
 {
 	const char *start = at;
+	char name[64];
 
 	while (isalnum((unsigned char)*at) || *at == '_')
 		at++;
-	for (unsigned int i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
-		if (strlen(constants[i].name) == (size_t)(at - start) &&
-		    !strncmp(constants[i].name, start, at - start)) {
-			tracemap_line_printf(line, "%s", constants[i].value);
-			return at;
-		}
-	}
-	put(line, start, at);
+	snprintf(name, sizeof(name), "%.*s", (int)(at - start), start);
+	if (member || (size_t)(at - start) >= sizeof(name) || !put_value(d, name, line))
+		put(line, start, at);
 	return at;
 }
 
@@ -153,15 +172,18 @@ static const char *put_paren(struct tracemap_line *line, const char *at)
 	return end;
 }
 
-static void fit(const char *at, int long_size, struct tracemap_line *line)
+static void fit(struct tracemap_decoder *d, const char *text, struct tracemap_line *line)
 {
+	int long_size = tep_get_long_size(d->tep);
+	const char *at = text;
+
 	while (*at) {
 		const char *start = at;
 
 		if (*at == '"') {
 			at = put_quoted(line, at, long_size);
 		} else if (isalpha((unsigned char)*at) || *at == '_') {
-			at = put_word(line, at);
+			at = put_word(d, at, at > text && at[-1] == '>', line);
 		} else if (*at == '(') {
 			at = put_paren(line, at);
 		} else {
@@ -243,7 +265,7 @@ static bool drop_statement(const char *format, struct tracemap_line *line)
 	return false;
 }
 
-void event_fit_format(const char *text, int long_size, struct tracemap_line *line)
+void event_fit_format(struct tracemap_decoder *d, const char *text, struct tracemap_line *line)
 {
 	struct tracemap_line simple = TRACEMAP_LINE_INIT;
 	const char *at = strstr(text, "\nprint fmt: ");
@@ -256,7 +278,7 @@ void event_fit_format(const char *text, int long_size, struct tracemap_line *lin
 	put(line, text, at);
 	if (drop_statement(at, &simple) && !simple.error)
 		at = simple.text;
-	fit(at, long_size, line);
+	fit(d, at, line);
 	tracemap_line_free(&simple);
 }
 
@@ -284,16 +306,17 @@ void event_unmark(const char *text, struct tracemap_line *line)
 
 	while (*text) {
 		const char *part = find_mark(text, MARK);
-		const char *next = find_mark(text, MARK_WHOLE);
+		const char *next = find_mark(text, EVENT_MARK_WHOLE);
 		const char *end;
 
 		if (part > next || !*part) {
 			/* An address that has no name. */
-			if (whole)
+			if (whole && strncmp(text, "0x", 2))
 				tracemap_line_put(line, "0x", 2);
 			put(line, text, next);
-			whole = *next != '\0';
-			text = whole ? next + MARK_LENGTH : next;
+			text = *next ? next + MARK_LENGTH : next;
+			/* Before an address that has no name, it would be of the next one. */
+			whole = *next && strncmp(text, "0x", 2);
 			continue;
 		}
 		put(line, text, part);

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "event.h"
+#include "event_program.h"
 
 static bool number(const struct event_format *format, const char *name,
 		   const struct tracemap_record *rec, uint64_t *value)
@@ -22,8 +22,8 @@ static bool number(const struct event_format *format, const char *name,
 static void put_string(struct tracemap_line *line, struct event_bytes bytes)
 {
 	if (bytes.length > 0)
-		tracemap_line_put(line, bytes.data,
-				  strnlen((const char *)bytes.data, bytes.length));
+		event_line_put(line, bytes.data,
+			       strnlen((const char *)bytes.data, bytes.length));
 }
 
 static struct event_bytes bytes_of(const struct event_format *format, const char *name,
@@ -69,6 +69,24 @@ void event_put_bytes(const struct tracemap_record *rec, struct tracemap_line *li
 		tracemap_line_printf(line, i > EVENT_COMMON_SIZE ? " %02x" : " data=%02x", data[i]);
 }
 
+/*
+ * By the format's program. False, and nothing is appended: it has none, or a user of
+ * libtraceevent has a function of its own for the event, or the record is not as it should be.
+ */
+static bool put_compiled(struct tracemap_decoder *d, const struct event_format *format,
+			 const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	size_t length = line->length;
+
+	if (!format->program || format->event->handler ||
+	    format->event->flags & TEP_EVENT_FL_PRINTRAW)
+		return false;
+	if (event_program_run(format->program, d, rec, line))
+		return true;
+	line->length = length;
+	return false;
+}
+
 /* By the print format, without the event's name. */
 static void put_formatted(struct tracemap_decoder *d, const struct event_format *format,
 			  const struct tracemap_record *rec, struct tracemap_line *line)
@@ -80,8 +98,10 @@ static void put_formatted(struct tracemap_decoder *d, const struct event_format 
 		.data = (void *)rec->data,
 	};
 
+	if (put_compiled(d, format, rec, line))
+		return;
 	if (!is_sound(format, rec)) {
-		tracemap_line_put(line, "[DAMAGED] ", 10);
+		event_line_put(line, "[DAMAGED] ", 10);
 		event_put_bytes(rec, line);
 		return;
 	}
@@ -92,24 +112,25 @@ static void put_formatted(struct tracemap_decoder *d, const struct event_format 
 	if (d->has_marks)
 		event_unmark(d->seq.buffer, line);
 	else
-		tracemap_line_put(line, d->seq.buffer, d->seq.len);
+		event_line_put(line, d->seq.buffer, d->seq.len);
 }
 
 static void put_name(const struct event_format *format, struct tracemap_line *line)
 {
-	tracemap_line_printf(line, "%s: ", format->event->name);
+	event_line_puts(line, format->event->name);
+	event_line_put(line, ": ", 2);
 }
 
 static void put_function(struct tracemap_decoder *d, const struct event_format *format,
 			 const struct tracemap_record *rec, struct tracemap_line *line)
 {
-	uint64_t ip, parent;
+	uint64_t ip = 0, parent = 0;
 
-	number(format, "ip", rec, &ip);
-	number(format, "parent_ip", rec, &parent);
+	event_number(format->ip, rec, &ip);
+	event_number(format->parent_ip, rec, &parent);
 	event_symbol_print(d, line, ip, false);
 	if (parent) {
-		tracemap_line_put(line, " <-", 3);
+		event_line_put(line, " <-", 3);
 		event_symbol_print(d, line, parent, false);
 	}
 }
@@ -125,17 +146,17 @@ static void put_repeats(struct tracemap_decoder *d, const struct event_format *f
 	number(format, "bottom_delta_ts", rec, &bottom);
 	tracemap_line_printf(line, " (repeats: %u, last_ts:", (unsigned int)count);
 	event_time(d, rec->ts - (top << 32 | bottom), line);
-	tracemap_line_put(line, ")", 1);
+	event_line_put(line, ")", 1);
 }
 
 static void put_print(struct tracemap_decoder *d, const struct event_format *format,
 		      const struct tracemap_record *rec, struct tracemap_line *line)
 {
-	uint64_t ip;
+	uint64_t ip = 0;
 
-	number(format, "ip", rec, &ip);
+	event_number(format->ip, rec, &ip);
 	event_symbol_print(d, line, ip, false);
-	tracemap_line_put(line, ": ", 2);
+	event_line_put(line, ": ", 2);
 	put_string(line, bytes_of(format, "buf", rec));
 }
 
@@ -165,34 +186,44 @@ static void put_stack(struct tracemap_decoder *d, const struct event_format *for
 		/* Where the space ran out, or the stack ended. */
 		if (ip == (size == 8 ? ~0ULL : ~0U) || (user && !ip))
 			break;
-		tracemap_line_put(line, " => ", 4);
+		event_line_put(line, " => ", 4);
 		if (user)
 			tracemap_line_printf(line, " <%0*llx>", 2 * size, (unsigned long long)ip);
 		else
 			event_symbol_print(d, line, ip, false);
-		tracemap_line_put(line, "\n", 1);
+		event_line_put(line, "\n", 1);
 	}
 }
 
-/* "sys_openat(dfd: ffffffffffffff9c, ...)": a long each, whatever the type. */
+/*
+ * "sys_openat(dfd: ffffffffffffff9c, ...)": a long each, whatever the type. Since 6.18 that
+ * is 0xffffffffffffff9c, and decimal up to 9; the print format tells neither.
+ */
 static void put_syscall_enter(struct tracemap_decoder *d, const struct event_format *format,
 			      const struct tracemap_record *rec, struct tracemap_line *line)
 {
 	struct tep_format_field *field;
-	const char *between = "";
+	bool first = true;
+	uint64_t value;
 
-	tracemap_line_printf(line, "sys_%s(", format->event->name + strlen("sys_enter_"));
+	event_line_put(line, "sys_", 4);
+	event_line_puts(line, format->event->name + strlen("sys_enter_"));
+	event_line_put(line, "(", 1);
 	for (field = format->event->format.fields; field; field = field->next) {
 		struct event_bytes bytes = event_field_bytes(field, rec);
 
 		if (!strcmp(field->name, "__syscall_nr") || !strcmp(field->name, "nr") ||
 		    bytes.length > 8 || bytes.length < 1)
 			continue;
-		tracemap_line_printf(line, "%s%s: %llx", between, field->name,
-				     tep_read_number(d->tep, bytes.data, bytes.length));
-		between = ", ";
+		value = tep_read_number(d->tep, bytes.data, bytes.length);
+		if (!first)
+			event_line_put(line, ", ", 2);
+		first = false;
+		event_line_puts(line, field->name);
+		event_line_put(line, ": 0x", d->syscalls_prefixed && value > 9 ? 4 : 2);
+		event_line_hex(line, value);
 	}
-	tracemap_line_put(line, ")", 1);
+	event_line_put(line, ")", 1);
 }
 
 static void put_syscall_exit(const struct event_format *format,
@@ -201,9 +232,10 @@ static void put_syscall_exit(const struct event_format *format,
 	uint64_t ret;
 
 	number(format, "ret", rec, &ret);
-	tracemap_line_printf(line, "sys_%s -> 0x%llx",
-			     format->event->name + strlen("sys_exit_"),
-			     (unsigned long long)ret);
+	event_line_put(line, "sys_", 4);
+	event_line_puts(line, format->event->name + strlen("sys_exit_"));
+	event_line_put(line, " -> 0x", 6);
+	event_line_hex(line, ret);
 }
 
 /* A symbol of the kernel's; a probe in a program has just the address. */
@@ -227,7 +259,7 @@ static void put_probe(struct tracemap_decoder *d, const struct event_format *for
 	char *end;
 
 	put_name(format, line);
-	tracemap_line_put(line, "(", 1);
+	event_line_put(line, "(", 1);
 	if (format->kind == KIND_PROBE) {
 		number(format, "__probe_ip", rec, &ip);
 		put_probed(d, ip, true, line);
@@ -235,14 +267,14 @@ static void put_probe(struct tracemap_decoder *d, const struct event_format *for
 		number(format, "__probe_ret_ip", rec, &ip);
 		number(format, "__probe_func", rec, &func);
 		put_probed(d, ip, true, line);
-		tracemap_line_put(line, " <- ", 4);
+		event_line_put(line, " <- ", 4);
 		put_probed(d, func, false, line);
 	}
-	tracemap_line_put(line, ")", 1);
+	event_line_put(line, ")", 1);
 	put_formatted(d, format, rec, &arguments);
 	end = arguments.text ? strchr(arguments.text, ')') : NULL;
 	if (end)
-		tracemap_line_put(line, end + 1, strlen(end + 1));
+		event_line_put(line, end + 1, strlen(end + 1));
 	tracemap_line_free(&arguments);
 }
 
@@ -271,6 +303,8 @@ static void put_kind(struct tracemap_decoder *d, struct event_format *format,
 	case KIND_PROBE:
 	case KIND_RETPROBE:
 		return put_probe(d, format, rec, line);
+	case KIND_CALL:
+	case KIND_RETURN:
 	case KIND_GENERIC:
 	case KIND_UNKNOWN:
 		put_name(format, line);
@@ -284,11 +318,32 @@ static bool brings_end(enum event_kind kind)
 		kind == KIND_STACK || kind == KIND_USER_STACK;
 }
 
+void event_message(struct tracemap_decoder *d, struct event_format *format,
+		   const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	struct tracemap_line whole = TRACEMAP_LINE_INIT;
+	const char *message;
+
+	if (format->kind == KIND_PRINT) {
+		put_string(line, bytes_of(format, "buf", rec));
+		return;
+	}
+	if (format->kind != KIND_BPRINT && format->kind != KIND_BPUTS) {
+		event_info(d, format, rec, line);
+		return;
+	}
+	event_info(d, format, rec, &whole);
+	message = whole.text ? strstr(whole.text, ": ") : NULL;
+	if (message)
+		event_line_put(line, message + 2, strlen(message + 2));
+	tracemap_line_free(&whole);
+}
+
 void event_info(struct tracemap_decoder *d, struct event_format *format,
 		const struct tracemap_record *rec, struct tracemap_line *line)
 {
 	put_kind(d, format, rec, line);
 	/* Some bring their own; of others it belongs to what they print. */
 	if (!brings_end(format->kind) || !line->length || line->text[line->length - 1] != '\n')
-		tracemap_line_put(line, "\n", 1);
+		event_line_put(line, "\n", 1);
 }

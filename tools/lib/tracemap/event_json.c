@@ -13,38 +13,9 @@
 #include <string.h>
 
 #include "event.h"
+#include "utf8.h"
 
 /* ---- Strings ---- */
-
-/* Bytes of the UTF-8 sequence at @s, 0 if it is none. */
-static size_t utf8_length(const unsigned char *s, size_t room)
-{
-	uint32_t code;
-	size_t length, i;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		length = 2, code = s[0] & 0x1f;
-	else if ((s[0] & 0xf0) == 0xe0)
-		length = 3, code = s[0] & 0x0f;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		length = 4, code = s[0] & 0x07;
-	else
-		return 0;
-	if (length > room)
-		return 0;
-	for (i = 1; i < length; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3f);
-	}
-	/* Too long for what it says, a surrogate, beyond the last one. */
-	if ((length == 3 && (code < 0x800 || (code >= 0xd800 && code <= 0xdfff))) ||
-	    (length == 4 && (code < 0x10000 || code > 0x10ffff)))
-		return 0;
-	return length;
-}
 
 static void put_char(struct tracemap_line *line, unsigned char c)
 {
@@ -56,7 +27,17 @@ static void put_char(struct tracemap_line *line, unsigned char c)
 	else if (c < 0x20 || c == 0x7f)
 		tracemap_line_printf(line, "\\u%04x", c);
 	else
-		tracemap_line_put(line, &c, 1);
+		event_line_put(line, &c, 1);
+}
+
+/* Bytes that stay as they are. */
+static size_t plain_length(const unsigned char *s, size_t length)
+{
+	size_t n = 0;
+
+	while (n < length && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
 }
 
 /**
@@ -70,26 +51,32 @@ void tracemap_json_string(struct tracemap_line *line, const char *text, size_t l
 	const unsigned char *s = (const unsigned char *)text;
 	size_t n;
 
-	tracemap_line_put(line, "\"", 1);
+	event_line_put(line, "\"", 1);
 	while (length) {
+		n = plain_length(s, length);
+		event_line_put(line, s, n);
+		s += n;
+		length -= n;
+		if (!length)
+			break;
 		n = utf8_length(s, length);
 		if (!n)
-			tracemap_line_put(line, "\xef\xbf\xbd", 3);
+			event_line_put(line, "\xef\xbf\xbd", 3);
 		else if (n == 1)
 			put_char(line, *s);
 		else
-			tracemap_line_put(line, s, n);
+			event_line_put(line, s, n);
 		n = n ? n : 1;
 		s += n;
 		length -= n;
 	}
-	tracemap_line_put(line, "\"", 1);
+	event_line_put(line, "\"", 1);
 }
 
 static void put_key(struct tracemap_line *line, const char *key)
 {
 	tracemap_json_string(line, key, strlen(key));
-	tracemap_line_put(line, ":", 1);
+	event_line_put(line, ":", 1);
 }
 
 /* ---- Fields ---- */
@@ -99,21 +86,23 @@ static bool is_bool(const struct tep_format_field *field)
 	return !strncmp(field->type, "bool", 4) && !isalnum((unsigned char)field->type[4]);
 }
 
-static void put_number(struct tracemap_decoder *d, const struct tep_format_field *field,
-		       const unsigned char *data, int size, struct tracemap_line *line)
+static void put_number(const struct tep_format_field *field, const unsigned char *data, int size,
+		       struct tracemap_line *line)
 {
-	unsigned long long value = tep_read_number(d->tep, data, size);
+	uint64_t value = event_load(data, size);
 
 	if (field->flags & TEP_FIELD_IS_POINTER) {
-		tracemap_line_printf(line, "\"0x%llx\"", value);
+		event_line_put(line, "\"0x", 3);
+		event_line_hex(line, value);
+		event_line_put(line, "\"", 1);
 	} else if (is_bool(field)) {
-		tracemap_line_printf(line, value ? "true" : "false");
-	} else if (field->flags & TEP_FIELD_IS_SIGNED) {
-		int spare = 64 - 8 * size;
-
-		tracemap_line_printf(line, "%lld", (long long)(value << spare) >> spare);
+		event_line_puts(line, value ? "true" : "false");
 	} else {
-		tracemap_line_printf(line, "%llu", value);
+		if (field->flags & TEP_FIELD_IS_SIGNED && value >> (8 * size - 1) & 1) {
+			event_line_put(line, "-", 1);
+			value = -value << (64 - 8 * size) >> (64 - 8 * size);
+		}
+		event_line_decimal(line, value);
 	}
 }
 
@@ -130,18 +119,18 @@ static int element_size(const struct tep_format_field *field, int length)
 	return is_number_size(size) && length % size == 0 ? size : 1;
 }
 
-static void put_array(struct tracemap_decoder *d, const struct tep_format_field *field,
-		      struct event_bytes bytes, struct tracemap_line *line)
+static void put_array(const struct tep_format_field *field, struct event_bytes bytes,
+		      struct tracemap_line *line)
 {
 	int size = element_size(field, bytes.length);
 
-	tracemap_line_put(line, "[", 1);
+	event_line_put(line, "[", 1);
 	for (int at = 0; at < bytes.length; at += size) {
 		if (at)
-			tracemap_line_put(line, ",", 1);
-		put_number(d, field, bytes.data + at, size, line);
+			event_line_put(line, ",", 1);
+		put_number(field, bytes.data + at, size, line);
 	}
-	tracemap_line_put(line, "]", 1);
+	event_line_put(line, "]", 1);
 }
 
 static bool is_text(const struct event_format *format, const struct tep_format_field *field)
@@ -150,44 +139,57 @@ static bool is_text(const struct event_format *format, const struct tep_format_f
 	return event_is_text(field) && format->kind != KIND_RAW;
 }
 
-static void put_value(struct tracemap_decoder *d, const struct event_format *format,
-		      struct tep_format_field *field, const struct tracemap_record *rec,
-		      struct tracemap_line *line)
+static void put_value(const struct event_format *format, struct tep_format_field *field,
+		      const struct tracemap_record *rec, struct tracemap_line *line)
 {
 	struct event_bytes bytes = event_field_bytes(field, rec);
 
 	if (bytes.length < 0)
-		tracemap_line_put(line, "null", 4);
+		event_line_put(line, "null", 4);
 	else if (is_text(format, field))
 		tracemap_json_string(line, (const char *)bytes.data,
 				     strnlen((const char *)bytes.data, bytes.length));
 	else if (field->flags & TEP_FIELD_IS_ARRAY || !is_number_size(bytes.length))
-		put_array(d, field, bytes, line);
+		put_array(field, bytes, line);
 	else
-		put_number(d, field, bytes.data, bytes.length, line);
+		put_number(field, bytes.data, bytes.length, line);
 }
 
-static void put_fields(struct tracemap_decoder *d, const struct event_format *format,
-		       const struct tracemap_record *rec, struct tracemap_line *line)
+static void put_fields(const struct event_format *format, const struct tracemap_record *rec,
+		       struct tracemap_line *line)
 {
 	struct tep_format_field *field;
 
-	tracemap_line_put(line, "{", 1);
+	event_line_put(line, "{", 1);
 	for (field = format->event->format.fields; field; field = field->next) {
 		if (field != format->event->format.fields)
-			tracemap_line_put(line, ",", 1);
+			event_line_put(line, ",", 1);
 		put_key(line, field->name);
-		put_value(d, format, field, rec, line);
+		put_value(format, field, rec, line);
 	}
-	tracemap_line_put(line, "}", 1);
+	event_line_put(line, "}", 1);
 }
 
 /* ---- Events ---- */
 
+static void put_int(struct tracemap_line *line, const char *key, int value)
+{
+	event_line_puts(line, key);
+	if (value < 0)
+		event_line_put(line, "-", 1);
+	event_line_decimal(line, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+/* What comes without an event may have no time: the reset of a buffer without events. */
 static void put_start(const struct tracemap_record *rec, struct tracemap_line *line)
 {
-	tracemap_line_printf(line, "{\"ts\":%llu,\"cpu\":%d",
-			     (unsigned long long)rec->ts, rec->cpu);
+	event_line_put(line, "{", 1);
+	if (rec->data || rec->ts) {
+		event_line_puts(line, "\"ts\":");
+		event_line_decimal(line, rec->ts);
+		event_line_put(line, ",", 1);
+	}
+	put_int(line, "\"cpu\":", rec->cpu);
 }
 
 static void put_loss(const struct tracemap_record *rec, struct tracemap_line *line)
@@ -212,7 +214,7 @@ static void put_bytes(const struct tracemap_record *rec, struct tracemap_line *l
 	tracemap_line_printf(line, ",\"id\":%d,\"data\":\"", tracemap_record_id(rec));
 	for (uint32_t i = 0; i < rec->size; i++)
 		tracemap_line_printf(line, "%02x", data[i]);
-	tracemap_line_put(line, "\"", 1);
+	event_line_put(line, "\"", 1);
 }
 
 static void put_context(struct tracemap_decoder *d, const struct tracemap_record *rec,
@@ -223,18 +225,23 @@ static void put_context(struct tracemap_decoder *d, const struct tracemap_record
 	char flags[6];
 
 	event_flags(d, rec, flags);
-	tracemap_line_printf(line, ",\"comm\":");
+	event_line_puts(line, ",\"comm\":");
 	tracemap_json_string(line, comm, strlen(comm));
-	tracemap_line_printf(line, ",\"pid\":%d,\"flags\":\"%s\"", pid, flags);
+	put_int(line, ",\"pid\":", pid);
+	event_line_puts(line, ",\"flags\":\"");
+	event_line_put(line, flags, 5);
+	event_line_put(line, "\"", 1);
 }
 
 /**
  * tracemap_json - append an event as a line of JSON
  * @d: the decoder
  * @rec: a record; what was lost before it is an object of its own, "lost" the
- *	number, or null where the kernel does not tell it
+ *	number, or null where the kernel does not tell it, and so is "reset":true.
+ *	Where no event follows, and no time is known, it has no "ts"
  * @line: to be appended to
  *
+ * An event with TRACEMAP_LATE has "late":true.
  * An event whose format is gone has "id" and "data", its bytes in hexadecimal.
  *
  * Return: 0, -ENOMEM
@@ -244,10 +251,13 @@ int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 {
 	struct event_format *format;
 
-	put_loss(rec, line);
+	if (rec->missed || rec->flags & TRACEMAP_RESET)
+		put_loss(rec, line);
 	if (!rec->data)
 		return line->error;
 	put_start(rec, line);
+	if (rec->flags & TRACEMAP_LATE)
+		tracemap_line_printf(line, ",\"late\":true");
 	format = rec->size >= EVENT_COMMON_SIZE ? event_format(d, tracemap_record_id(rec)) : NULL;
 	if (rec->size >= EVENT_COMMON_SIZE) {
 		if (format)
@@ -255,15 +265,15 @@ int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		put_context(d, rec, line);
 	}
 	if (format) {
-		tracemap_line_printf(line, ",\"system\":");
+		event_line_puts(line, ",\"system\":");
 		tracemap_json_string(line, format->event->system, strlen(format->event->system));
-		tracemap_line_printf(line, ",\"event\":");
+		event_line_puts(line, ",\"event\":");
 		tracemap_json_string(line, format->event->name, strlen(format->event->name));
-		tracemap_line_printf(line, ",\"fields\":");
-		put_fields(d, format, rec, line);
+		event_line_puts(line, ",\"fields\":");
+		put_fields(format, rec, line);
 	} else {
 		put_bytes(rec, line);
 	}
-	tracemap_line_put(line, "}\n", 2);
+	event_line_put(line, "}\n", 2);
 	return line->error;
 }

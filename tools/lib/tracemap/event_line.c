@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracemap-event.h"
+#include "event_line.h"
 
-/* Room for @more bytes and a 0 behind them. */
-static bool make_room(struct tracemap_line *line, size_t more)
+bool event_line_grow(struct tracemap_line *line, size_t more)
 {
 	size_t room = line->room ? line->room : 256;
 	char *text;
@@ -43,11 +42,7 @@ static bool make_room(struct tracemap_line *line, size_t more)
  */
 void tracemap_line_put(struct tracemap_line *line, const void *text, size_t length)
 {
-	if (!make_room(line, length))
-		return;
-	memcpy(line->text + line->length, text, length);
-	line->length += length;
-	line->text[line->length] = '\0';
+	event_line_put(line, text, length);
 }
 
 /**
@@ -60,7 +55,7 @@ void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
 	va_list args;
 	int length;
 
-	if (!make_room(line, 128))
+	if (!event_line_room(line, 128))
 		return;
 	va_start(args, format);
 	length = vsnprintf(line->text + line->length, line->room - line->length, format, args);
@@ -68,7 +63,7 @@ void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
 	if (length < 0)
 		return;
 	if ((size_t)length >= line->room - line->length) {
-		if (!make_room(line, length))
+		if (!event_line_room(line, length))
 			return;
 		va_start(args, format);
 		vsnprintf(line->text + line->length, line->room - line->length, format, args);

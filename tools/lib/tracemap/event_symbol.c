@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
  * Names of kernel addresses, out of /proc/kallsyms, which is read when the
- * first is asked for.
+ * first is asked for, or before.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,16 @@
 /* A module may have been loaded since. */
 #define AGAIN_MS	1000
 
+/* Of addresses asked for of late, a power of two. */
+#define NR_RECENT	4096
+
+struct recent {
+	uint64_t address;
+	const struct event_symbol *symbol;	/* NULL: of none yet */
+};
+
 struct event_symbols {
+	struct recent recent[NR_RECENT];
 	struct event_symbol *symbol;
 	size_t nr;
 	char *text;
@@ -98,6 +107,17 @@ void event_symbols_free(struct tracemap_decoder *d)
 	d->symbols = NULL;
 }
 
+static char *read_padded(void)
+{
+	size_t size;
+	char *text = event_read_file("/proc", "kallsyms", &size), *padded;
+
+	padded = text ? realloc(text, size + 1 + EVENT_PAD) : NULL;
+	if (text && !padded)
+		free(text);
+	return padded;
+}
+
 static void load(struct tracemap_decoder *d)
 {
 	struct event_symbols *s = calloc(1, sizeof(*s));
@@ -105,15 +125,21 @@ static void load(struct tracemap_decoder *d)
 	event_symbols_free(d);
 	if (!s)
 		return;
-	s->text = event_read_file("/proc", "kallsyms", NULL);
+	s->text = read_padded();
 	s->read = event_now_ms();
 	parse(s);
 	d->symbols = s;
 }
 
-static bool look(const struct event_symbols *s, uint64_t address, struct event_symbol *symbol)
+static bool look(struct event_symbols *s, uint64_t address, struct event_symbol *symbol)
 {
+	struct recent *recent = &s->recent[(address ^ address >> 12) % NR_RECENT];
 	size_t low = 0, high = s->nr;
+
+	if (recent->symbol && recent->address == address) {
+		*symbol = *recent->symbol;
+		return true;
+	}
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -131,6 +157,9 @@ static bool look(const struct event_symbols *s, uint64_t address, struct event_s
 		low--;
 	if (s->symbol[low].size && address - s->symbol[low].address >= s->symbol[low].size)
 		return false;
+	s->symbol[low].length = strlen(s->symbol[low].name);
+	recent->address = address;
+	recent->symbol = &s->symbol[low];
 	*symbol = s->symbol[low];
 	return true;
 }
@@ -150,6 +179,18 @@ bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct even
 	return d->symbols && look(d->symbols, address, symbol);
 }
 
+/* 0: there is none, or the kernel does not tell. */
+uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name)
+{
+	if (!d->symbols)
+		load(d);
+	for (size_t i = 0; d->symbols && i < d->symbols->nr; i++) {
+		if (!strcmp(d->symbols->symbol[i].name, name))
+			return d->symbols->symbol[i].address;
+	}
+	return 0;
+}
+
 void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
 			uint64_t address, bool with_offset)
 {
@@ -164,14 +205,29 @@ void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
 				     (unsigned long long)address);
 		return;
 	}
-	tracemap_line_put(line, symbol.name, strlen(symbol.name));
+	event_line_put_padded(line, symbol.name, symbol.length);
 	if (!with_offset)
 		return;
-	tracemap_line_printf(line, "+0x%llx/0x%llx",
-			     (unsigned long long)(address - symbol.address),
-			     (unsigned long long)symbol.size);
+	event_line_put(line, "+0x", 3);
+	event_line_hex(line, address - symbol.address);
+	event_line_put(line, "/0x", 3);
+	event_line_hex(line, symbol.size);
 	if (symbol.module)
 		tracemap_line_printf(line, " [%s]", symbol.module);
+}
+
+/**
+ * tracemap_decoder_prepare - read the names of the kernel's functions now
+ * @d: the decoder
+ *
+ * Else they are read when the first event is printed that has one: all of
+ * /proc/kallsyms, which takes a tenth of a second, in which a buffer may overflow.
+ * For callers of tracemap_text() that come before the events do.
+ */
+void tracemap_decoder_prepare(struct tracemap_decoder *d)
+{
+	if (!d->symbols)
+		load(d);
 }
 
 /* For libtraceevent: it is told at once how %pS wants it. */
@@ -180,10 +236,11 @@ char *event_symbol_resolve(void *decoder, unsigned long long *address, char **mo
 	struct tracemap_decoder *d = decoder;
 	struct event_symbol symbol;
 
+	/* Whether or not there is a name: the mark before what was %pS has to go. */
+	d->has_marks = true;
 	if (!event_symbol_find(d, *address, &symbol))
 		return NULL;
 	event_mark_symbol(&symbol, *address, d->marked, sizeof(d->marked));
-	d->has_marks = true;
 	*module = (char *)symbol.module;
 	return d->marked;
 }

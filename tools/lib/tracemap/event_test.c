@@ -3,15 +3,20 @@
  * Decoding, on formats and events of its own, in a folder that looks like
  * tracefs: needs no kernel and no root. Built with sanitizers by "make check" of
  * tools/tracing/tracemap.
+ *
+ *	event_test			these tests
+ *	event_test DIR			and every event of the kernel whose tracefs DIR is
+ *	event_test DIR NAME...		how long the text of these events takes, see measure()
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "event.h"
+#include "event_program.h"
 
 static char top[32];
 static int failed;
@@ -41,6 +46,16 @@ static void put_file(const char *dir, const char *file, const char *text)
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
+#define ALL_FIELDS \
+	"\tfield:char name[16];\toffset:8;\tsize:16;\tsigned:0;\n" \
+	"\tfield:long large;\toffset:24;\tsize:8;\tsigned:1;\n" \
+	"\tfield:int number;\toffset:32;\tsize:4;\tsigned:1;\n" \
+	"\tfield:short half;\toffset:36;\tsize:2;\tsigned:1;\n" \
+	"\tfield:u8 byte;\toffset:38;\tsize:1;\tsigned:0;\n" \
+	"\tfield:unsigned long array[2];\toffset:40;\tsize:16;\tsigned:0;\n" \
+	"\tfield:__data_loc char[] text;\toffset:56;\tsize:4;\tsigned:0;\n" \
+	"\tfield:__rel_loc char[] near;\toffset:60;\tsize:4;\tsigned:0;\n"
+
 static void make_tracefs(void)
 {
 	put_file("events", "header_page",
@@ -64,6 +79,49 @@ static void make_tracefs(void)
 		 "\nprint fmt: \"number=%d text=%s pointer=%p flags=%s\", REC->number, __get_str(text), REC->pointer,"
 		 " __print_flags(REC->large & (0x1 | 0x2 | 0x4), \"|\", { 0x1, \"A\" }, { 0x2, \"B\" }, { 0x4, \"C\" })\n");
 	put_file("events/own/one", "id", "300\n");
+	put_file("events/ftrace/funcgraph_entry", "format",
+		 "name: funcgraph_entry\nID: 6\nformat:\n" COMMON
+		 "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+		 "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+		 "\nprint fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n");
+	put_file("events/ftrace/funcgraph_exit", "format",
+		 "name: funcgraph_exit\nID: 7\nformat:\n" COMMON
+		 "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+		 "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+		 "\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+		 "\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+		 "\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
+		 "\nprint fmt: \"<-- %ps (%d)\", (void *)REC->func, REC->depth\n");
+	put_file("events/own/named", "format",
+		 "name: named\nID: 301\nformat:\n" COMMON
+		 "\tfield:int state;\toffset:8;\tsize:4;\tsigned:1;\n"
+		 "\nprint fmt: \"state=%s\", __print_symbolic(REC->state, { STATE_NEW1, \"new\" },"
+		 " { STATE_LARGE, \"large\" }, { HRTIMER_MODE_REL, \"relative\" })\n");
+	put_file("events/own/named", "id", "301\n");
+	put_file("events/syscalls/sys_enter_own", "format",
+		 "name: sys_enter_own\nID: 302\nformat:\n" COMMON
+		 "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+		 "\tfield:int a;\toffset:16;\tsize:8;\tsigned:0;\n"
+		 "\tfield:int b;\toffset:24;\tsize:8;\tsigned:0;\n"
+		 "\nprint fmt: \"a: 0x%08lx, b: 0x%08lx\", ((unsigned long)(REC->a)), ((unsigned long)(REC->b))\n");
+	put_file("events/syscalls/sys_enter_own", "id", "302\n");
+	put_file("events/own/widths", "format",
+		 "name: widths\nID: 304\nformat:\n" COMMON ALL_FIELDS
+		 "\nprint fmt: \"100%%\\t[%-20s|%9s|%.*s] %5d %-5d| %05d %#x %#010lx %X %o %hd %hhu %zu %03u\","
+		 " REC->name, __get_str(text), REC->byte, __get_rel_str(near), REC->number, REC->number,"
+		 " REC->number, REC->number, REC->large, REC->number, REC->large, REC->half, REC->number,"
+		 " REC->large, REC->byte\n");
+	put_file("events/own/widths", "id", "304\n");
+	put_file("events/own/values", "format",
+		 "name: values\nID: 305\nformat:\n" COMMON ALL_FIELDS
+		 "\nprint fmt: \"%lx %d %u %u %s %s%s %pS|%ps %8s %-8s|\", REC->array[1],"
+		 " ((unsigned int) ((REC->large) >> 20)), ((unsigned int) ((REC->large) & ((1U << 20) - 1))),"
+		 " (REC->number < REC->half) ? (REC->number + 1) : (REC->half * 2),"
+		 " __print_symbolic((((REC->byte) >> 1) & (4 - 1)), { 0, \"none\" }, { 0x1, \"one\" }),"
+		 " REC->number ? __print_flags(REC->number, \"|\", { 0x1, \"A\" }, { 0x6, \"B\" }) : \"0\","
+		 " REC->half ? \"+\" : \"\", (void *)REC->large, (void *)REC->large,"
+		 " REC->byte ? \"yes\" : REC->name, __print_symbolic(REC->half, { 4, \"four\" }))\n");
+	put_file("events/own/values", "id", "305\n");
 	put_file("", "saved_cmdlines", "7 some name\n");
 	put_file("", "trace_clock", "[local] global\n");
 }
@@ -115,12 +173,24 @@ static void test_events(struct tracemap_decoder *d, struct tracemap_line *line)
 	       "\"flags\":\"dns21\",\"system\":\"own\",\"event\":\"one\",\"fields\":{\"number\":-5,"
 	       "\"yes\":true,\"bytes\":[1,0,255],\"text\":\"a\\\"b\\n\",\"large\":18446744073709551612,"
 	       "\"pointer\":\"0xffff888000000010\"}}\n");
+	rec.flags = TRACEMAP_LATE;
+	tracemap_text(d, &rec, line);
+	expect("one that comes late", line, "# CPU:3 [LATE]\n"
+	       "       some name-7       [003] dns21     2.000000: one: number=-5 "
+	       "text=a\"b\n pointer=ffff888000000010 flags=C\n");
+	rec.flags = 0;
 	one.type = 999;
 	rec.size = 12;
 	rec.missed = 4;
 	tracemap_text(d, &rec, line);
 	expect("an event nobody knows, after a loss", line, "CPU:3 [LOST 4 EVENTS]\n"
 	       "       some name-7       [003] dns21     2.000000: unknown_event: id=999 data=fb ff ff ff\n");
+	rec.missed = 0;
+	rec.size = 4;
+	rec.flags = TRACEMAP_LATE;
+	tracemap_json(d, &rec, line);
+	expect("one that comes late, as JSON", line, "{\"ts\":1999999500,\"cpu\":3,\"late\":true,"
+	       "\"id\":999,\"data\":\"e7031512\"}\n");
 	rec.data = NULL;
 	rec.missed = TRACEMAP_MISSED_UNKNOWN;
 	rec.flags = TRACEMAP_RESET;
@@ -130,6 +200,13 @@ static void test_events(struct tracemap_decoder *d, struct tracemap_line *line)
 	tracemap_json(d, &rec, line);
 	expect("the same as JSON", line, "{\"ts\":1999999500,\"cpu\":3,\"reset\":true}\n"
 	       "{\"ts\":1999999500,\"cpu\":3,\"lost\":null}\n");
+	rec.ts = 0;
+	rec.missed = 0;
+	rec.flags = TRACEMAP_RESET | TRACEMAP_LATE;
+	tracemap_text(d, &rec, line);
+	expect("a reset without an event is not late", line, "# CPU:3 [BUFFER EMPTIED]\n");
+	tracemap_json(d, &rec, line);
+	expect("its time is not known, as JSON", line, "{\"cpu\":3,\"reset\":true}\n");
 }
 
 static void test_strings(struct tracemap_line *line)
@@ -140,6 +217,168 @@ static void test_strings(struct tracemap_line *line)
 	tracemap_line_put(line, "\n", 1);
 	expect("what is no UTF-8 is replaced", line, "\"\\u0001\xc3\xa4\xef\xbf\xbd(\xef\xbf\xbd"
 	       "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9d\x84\x9e\xef\xbf\xbd\xef\xbf\xbd\"\n");
+}
+
+/* An int, an enum, a 64-bit enum, and an enum that contradicts the first. */
+static const struct {
+	uint16_t magic;
+	uint8_t version, flags;
+	uint32_t header, type_off, type_len, str_off, str_len;
+	uint32_t types[26];
+	char strings[48];
+} btf = {
+	.magic = 0xeb9f, .version = 1, .header = 24, .type_len = sizeof(btf.types),
+	.str_off = sizeof(btf.types), .str_len = sizeof(btf.strings),
+	.types = {
+		0, 1 << 24, 4, 32,
+		0, 6 << 24 | 3 | 1U << 31, 4, 1, -2, 11, 6, 38, 5,
+		0, 19 << 24 | 1, 8, 22, 1, 1,
+		0, 6 << 24 | 2, 4, 38, 7, 11, 6,
+	},
+	.strings = "\0STATE_OLD\0STATE_NEW1\0STATE_LARGE\0abc\0TWICE",
+};
+
+static bool value_is(const char *name, long long wanted)
+{
+	long long value;
+
+	return event_enum_search(&btf, sizeof(btf), name, &value) && value == wanted;
+}
+
+static void test_enums(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	struct {
+		uint16_t type;
+		uint8_t flags, preempt;
+		int32_t pid, state;
+	} named = { .type = 301, .pid = 7, .state = 6 };
+	struct tracemap_record rec = { .data = &named, .size = sizeof(named) };
+	unsigned char damaged[sizeof(btf)];
+	long long value;
+
+	if (!value_is("STATE_OLD", -2) || !value_is("STATE_NEW1", 6) ||
+	    !value_is("STATE_LARGE", 1LL << 32 | 1) ||
+	    event_enum_search(&btf, sizeof(btf), "TWICE", &value) ||
+	    event_enum_search(&btf, sizeof(btf), "STATE", &value))
+		failed = 1;
+	printf("%s - enumerators are found in BTF, if there is one value\n", failed ? "not ok" : "ok");
+	srand(2);
+	for (int i = 0; i < 100000; i++) {
+		size_t size = rand() % (sizeof(btf) + 1);
+
+		memcpy(damaged, &btf, sizeof(btf));
+		for (int n = rand() % 4; n--; )
+			damaged[rand() % sizeof(damaged)] = rand();
+		event_enum_search(damaged, i % 2 ? size : sizeof(btf), "TWICE", &value);
+	}
+	printf("ok - damaged BTF is survived\n");
+
+	d->btf = malloc(sizeof(btf));
+	if (!d->btf)
+		exit(1);
+	memcpy(d->btf, &btf, sizeof(btf));
+	d->btf_size = sizeof(btf);
+	d->looked_for_btf = true;
+	tracemap_text(d, &rec, line);
+	expect("a print format names an enumerator", line,
+	       "       some name-7       [000] .....     0.000000: named: state=new\n");
+	named.state = 1;
+	tracemap_text(d, &rec, line);
+	expect("and one that BTF does not tell", line,
+	       "       some name-7       [000] .....     0.000000: named: state=relative\n");
+}
+
+static void test_syscalls(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	struct {
+		uint16_t type;
+		uint8_t flags, preempt;
+		int32_t pid, nr, hole;
+		uint64_t a, b;
+	} call = { .type = 302, .pid = 7, .a = 9, .b = 10 };
+	struct tracemap_record rec = { .data = &call, .size = sizeof(call) };
+
+	d->syscalls_prefixed = false;
+	tracemap_text(d, &rec, line);
+	expect("a system call, before 6.18", line,
+	       "       some name-7       [000] .....     0.000000: sys_own(a: 9, b: a)\n");
+	d->syscalls_prefixed = true;
+	tracemap_text(d, &rec, line);
+	expect("the same since", line,
+	       "       some name-7       [000] .....     0.000000: sys_own(a: 9, b: 0xa)\n");
+}
+
+/* Numbers above all the kernel gives: /proc does not know them. */
+#define FIRST_PID	(1 << 23)
+
+struct call {
+	uint16_t type;
+	uint8_t flags, preempt;
+	int32_t pid;
+	uint64_t func;
+	int32_t depth;
+	uint32_t overrun;
+	uint64_t calltime, rettime;
+};
+
+static void tell_call(struct tracemap_decoder *d, struct tracemap_line *line, int type, int pid,
+		      uint64_t func, int depth, uint64_t ns)
+{
+	struct call call = {
+		.type = type, .pid = pid, .func = func, .depth = depth, .rettime = ns,
+	};
+	struct tracemap_record rec = {
+		.data = &call, .size = type == 6 ? offsetof(struct call, overrun) : sizeof(call),
+	};
+
+	tracemap_text(d, &rec, line);
+}
+
+static void test_tree(struct tracemap_line *line)
+{
+	struct tracemap_decoder *d;
+	int width = snprintf(NULL, 0, "%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
+	struct call call;
+	struct tracemap_record rec = { .data = &call };
+	char wanted[1024];
+
+	put_file("", "current_tracer", "function_graph\n");
+	if (tracemap_decoder_new(&d, top))
+		exit(1);
+	tell_call(d, line, 6, 7, 16, 0, 0);
+	tell_call(d, line, 6, 7, 17, 1, 0);
+	tell_call(d, line, 7, 7, 17, 1, 503);
+	tell_call(d, line, 7, 7, 16, 0, 12345678);
+	tell_call(d, line, 7, FIRST_PID, 18, 49, 1234567890123);
+	tell_call(d, line, 6, FIRST_PID, 19, 0, 0);
+	tracemap_text_end(d, line);
+	snprintf(wanted, sizeof(wanted),
+		 " %1$*2$d)               |  0x00000010() {\n"
+		 " %1$*2$d)   0.503 us    |    0x00000011();\n"
+		 " %1$*2$d) * 12345.67 us |  }\n"
+		 " ------------------------------------------\n"
+		 " %1$*2$d)   some na-7    => <...>-8388608%4$c\n"
+		 " ------------------------------------------\n\n"
+		 " %1$*2$d) $ 1234567890 us |  %3$98s} /* 0x00000012 */\n"
+		 " %1$*2$d)               |  0x00000013() {\n",
+		 0, width, "", ' ');
+	expect("calls and returns become a tree", line, wanted);
+
+	srand(3);
+	for (int i = 0; i < 100000; i++) {
+		memset(&call, rand(), sizeof(call));
+		call.type = 6 + rand() % 3;
+		call.depth = rand() % 2 ? rand() % 70 - 5 : rand();
+		rec.size = rand() % (sizeof(call) + 1);
+		rec.cpu = rand() % 5 - 1;
+		rec.missed = rand() % 9 ? 0 : 1;
+		tracemap_text(d, &rec, line);
+		if (i % 100 == 0)
+			tracemap_text_end(d, line);
+		line->length = 0;
+	}
+	printf("ok - damaged calls are survived\n");
+	tracemap_decoder_free(d);
 }
 
 /* Records of any size and contents, on the heap, where a sanitizer watches their ends. */
@@ -169,8 +408,6 @@ static void test_damage(struct tracemap_decoder *d, struct tracemap_line *line)
 	printf("ok - damaged records are survived\n");
 }
 
-/* Numbers above all the kernel gives: /proc does not know them. */
-#define FIRST_PID	(1 << 23)
 #define NR_PIDS		100000
 
 static void test_names(struct tracemap_decoder *d)
@@ -192,7 +429,344 @@ static void test_names(struct tracemap_decoder *d)
 	       known < 1000 || known >= NR_PIDS / 2 ? "not ok" : "ok");
 }
 
-int main(void)
+/* ---- The head of a line ---- */
+
+static bool head_is(struct tracemap_decoder *d, struct tracemap_line *line, int pid, int cpu,
+		    uint64_t ts)
+{
+	struct one one = { .type = 999, .preempt = 0x21, .pid = pid };
+	struct tracemap_record rec = { .ts = ts, .data = &one, .size = 8, .cpu = cpu };
+	unsigned long long us = ts / 1000 + (ts % 1000 >= 500);
+	char wanted[128];
+	int length;
+
+	length = snprintf(wanted, sizeof(wanted), "%16s-%-7d [%03d] ...12",
+			  tracemap_decoder_comm(d, pid), pid, cpu);
+	if (d->in_ns)
+		snprintf(wanted + length, sizeof(wanted) - length, " %5llu.%06llu: ",
+			 us / 1000000, us % 1000000);
+	else
+		snprintf(wanted + length, sizeof(wanted) - length, " %12llu: ",
+			 (unsigned long long)ts);
+	line->length = 0;
+	tracemap_text(d, &rec, line);
+	if (!strncmp(line->text, wanted, strlen(wanted)))
+		return true;
+	printf("# %s# %s\n", line->text, wanted);
+	return false;
+}
+
+static void test_head(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	static const int pids[] = { 0, 7, -1, FIRST_PID, 12345678, INT32_MAX, INT32_MIN };
+	static const int cpus[] = { 0, 9, 10, 123, 4567, -1, INT32_MAX };
+	static const uint64_t times[] = {
+		0, 1, 499, 500, 999999499, 999999500, 12345678901234, 99999999999500, UINT64_MAX,
+	};
+	bool good = true;
+
+	event_comm_set(d, FIRST_PID, "of15characters.", 15);
+	for (int i = 0; i < 7 * 7 * 9; i++) {
+		for (int in_ns = 0; in_ns < 2; in_ns++) {
+			d->in_ns = in_ns;
+			good &= head_is(d, line, pids[i % 7], cpus[i / 7 % 7], times[i / 49]);
+		}
+	}
+	printf("%s - the head of a line is as printf() has it\n", good ? "ok" : "not ok");
+	failed |= !good;
+	line->length = 0;
+}
+
+/* ---- Programs beside libtraceevent ---- */
+
+#define LARGEST		4096
+
+static const uint64_t numbers[] = {
+	0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 16, 99, 100, 101, 255, 256, 1000, 65535, 100000, 1000000,
+	INT32_MAX, 1ULL << 31, UINT32_MAX, 1ULL << 32, INT64_MAX, 1ULL << 63, UINT64_MAX,
+};
+
+/* Numbers at which something changes, single bits, addresses of functions, anything. */
+static uint64_t any_number(uint64_t address)
+{
+	switch (rand() % 5) {
+	case 0:
+		return 1ULL << rand() % 64;
+	case 1:
+		return address + rand() % 3;
+	case 2:
+		return (uint64_t)rand() << 33 ^ rand();
+	default:
+		return numbers[rand() % (sizeof(numbers) / sizeof(numbers[0]))];
+	}
+}
+
+/* Contents of a field that is there; of a dynamic one text, at *@end of the record. */
+static void fill_field(unsigned char *data, const struct tep_format_field *field,
+		       uint64_t address, uint32_t *end)
+{
+	uint64_t number = any_number(address);
+	uint32_t length, base = 0, word;
+
+	if (!(field->flags & TEP_FIELD_IS_DYNAMIC)) {
+		for (int at = 0; at < field->size; at++)
+			data[field->offset + at] = number >> 8 * (at % 8);
+		for (int at = 0; field->size > 8 && at < field->size; at++) {
+			if (rand() % 8)
+				data[field->offset + at] = 'a' + rand() % 26;
+		}
+		return;
+	}
+	length = rand() % 20 + 1;
+	for (uint32_t at = 0; at < length - 1; at++)
+		data[*end + at] = rand() % 4 ? ' ' + rand() % 95 : rand();
+	data[*end + length - 1] = '\0';
+	if (field->flags & TEP_FIELD_IS_RELATIVE)
+		base = field->offset + field->size;
+	word = length << 16 | (*end - base);
+	memcpy(data + field->offset, &word, sizeof(word));
+	*end += length;
+}
+
+/* A record of @event, now and then damaged; returns its size. */
+static uint32_t make_record(const struct tep_event *event, unsigned char *data, uint64_t address)
+{
+	const struct tep_format_field *field;
+	/* Process 0: others' names are learned from records, and anew from time to time. */
+	const struct one head = { .type = event->id, .preempt = rand(), .flags = rand() };
+	uint32_t end = EVENT_COMMON_SIZE;
+
+	for (field = event->format.fields; field; field = field->next) {
+		if ((uint32_t)field->offset + field->size > end)
+			end = field->offset + field->size;
+	}
+	memcpy(data, &head, EVENT_COMMON_SIZE);
+	for (field = event->format.fields; field; field = field->next)
+		fill_field(data, field, address, &end);
+	if (rand() % 8 == 0)
+		data[8 + rand() % (end - 7)] = rand();
+	if (rand() % 8 == 0)
+		end = 8 + rand() % (end - 7);
+	else
+		end += rand() % 4;
+	return end;
+}
+
+/* libtraceevent believes what it is told of records that are. */
+static bool is_sound(const struct tep_event *event, const struct tracemap_record *rec)
+{
+	struct tep_format_field *field;
+
+	for (field = event->format.fields; field; field = field->next) {
+		struct event_bytes bytes = event_field_bytes(field, rec);
+
+		if (bytes.length < 0)
+			return false;
+		if (event_is_text(field) && field->flags & TEP_FIELD_IS_DYNAMIC &&
+		    (!bytes.length || !memchr(bytes.data, '\0', bytes.length)))
+			return false;
+	}
+	return true;
+}
+
+struct compared {
+	unsigned int events;		/* that have a program */
+	unsigned int records;
+	unsigned int left;		/* records that are left to libtraceevent */
+	unsigned int others;		/* events that have none */
+	unsigned int differ;
+};
+
+static void compare_record(struct tracemap_decoder *d, struct event_format *format,
+			   const struct tracemap_record *rec, struct compared *compared)
+{
+	struct event_program *program = format->program;
+	struct tracemap_line old = TRACEMAP_LINE_INIT, new = TRACEMAP_LINE_INIT;
+
+	compared->records++;
+	if (!event_program_run(program, d, rec, &new)) {
+		compared->left++;
+		/* What libtraceevent makes of it now may be read from anywhere. */
+		if (is_sound(format->event, rec)) {
+			tracemap_line_free(&new);
+			return;
+		}
+	}
+	new.length = 0;
+	tracemap_text(d, rec, &new);
+	format->program = NULL;
+	tracemap_text(d, rec, &old);
+	format->program = program;
+	if (old.length != new.length || memcmp(old.text, new.text, old.length)) {
+		if (compared->differ++ < 10)
+			printf("# %s\n# libtraceevent: %s# program: %s",
+			       format->event->print_fmt.format, old.text, new.text);
+	}
+	tracemap_line_free(&old);
+	tracemap_line_free(&new);
+}
+
+/* Every event that @d knows, @times, with a record on the heap that is as long as it says. */
+static struct compared compare(struct tracemap_decoder *d, int times)
+{
+	uint64_t address = event_symbol_address(d, "schedule");
+	static unsigned char data[LARGEST + 32 * 256];
+	struct compared compared = { 0 };
+
+	for (int id = 0; id < UINT16_MAX; id++) {
+		struct event_format *format = NULL;
+
+		if (tep_find_event(d->tep, id))
+			format = event_format(d, id);
+		if (!format)
+			continue;
+		if (!format->program || format->program->size > LARGEST) {
+			compared.others++;
+			continue;
+		}
+		compared.events++;
+		for (int i = 0; i < times; i++) {
+			uint32_t size = make_record(format->event, data, address);
+			struct tracemap_record rec = { .ts = any_number(0), .size = size };
+			unsigned char *copy = malloc(size);
+
+			if (!copy)
+				exit(1);
+			rec.data = memcpy(copy, data, size);
+			compare_record(d, format, &rec, &compared);
+			free(copy);
+		}
+	}
+	return compared;
+}
+
+/* @others: percent of the events that may have no program */
+static void test_programs(struct tracemap_decoder *d, const char *of, int times,
+			  unsigned int others)
+{
+	struct compared compared = compare(d, times);
+	bool good = compared.events && !compared.differ &&
+		100 * compared.others <= others * compared.events &&
+		compared.left < compared.records / 2;
+
+	printf("%s - programs of %s print what libtraceevent prints\n", good ? "ok" : "not ok", of);
+	printf("# %u events have one, %u have none; %u records, %u left to libtraceevent, %u differ\n",
+	       compared.events, compared.others, compared.records, compared.left, compared.differ);
+	failed |= !good;
+}
+
+/* ---- The events of a kernel ---- */
+
+/* For the sanitizer: of some formats libtraceevent forgets what it has parsed. */
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:tep_parse_format\n";
+}
+
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+
+static void link_file(const char *dir, const char *file)
+{
+	char from[256], to[256];
+
+	snprintf(from, sizeof(from), "%s/%s", dir, file);
+	snprintf(to, sizeof(to), "%s/kernel/%s", top, file);
+	if (symlink(from, to)) {
+		perror(to);
+		exit(1);
+	}
+}
+
+/* One that takes every event of the tracefs at @dir for switched on: it reads these. */
+static struct tracemap_decoder *decode_kernel(const char *dir)
+{
+	char *events = event_read_file(dir, "available_events", NULL), path[64];
+	struct tracemap_decoder *d;
+
+	if (!events) {
+		fprintf(stderr, "%s/available_events cannot be read: mount tracefs there, and be root\n",
+			dir);
+		exit(1);
+	}
+	put_file("kernel", "set_event", events);
+	put_file("kernel", "saved_cmdlines", "7 some name\n");
+	put_file("kernel", "trace_clock", "[local] global\n");
+	free(events);
+	link_file(dir, "events");
+	link_file(dir, "printk_formats");
+	snprintf(path, sizeof(path), "%s/kernel", top);
+	if (tracemap_decoder_new(&d, path))
+		exit(1);
+	return d;
+}
+
+static double thread_seconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+#define NR_MEASURED	64
+#define ROUNDS		4000
+
+/* ns that the text of a record takes. */
+static double time_text(struct tracemap_decoder *d, const struct tracemap_record *recs,
+			struct tracemap_line *line)
+{
+	double start = thread_seconds();
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < NR_MEASURED; i++) {
+			line->length = 0;
+			tracemap_text(d, &recs[i], line);
+		}
+	}
+	return (thread_seconds() - start) / ROUNDS / NR_MEASURED * 1e9;
+}
+
+/* Of an event, "sys/name": by its program, and by libtraceevent, in turns. */
+static void measure(struct tracemap_decoder *d, const char *name, struct tracemap_line *line)
+{
+	static unsigned char data[NR_MEASURED][LARGEST + 32 * 256];
+	uint64_t address = event_symbol_address(d, "schedule");
+	struct tracemap_record recs[NR_MEASURED];
+	struct event_program *program;
+	struct event_format *format;
+	struct tep_event *event;
+	char system[64] = "";
+	const char *slash = strchr(name, '/');
+
+	if (slash)
+		snprintf(system, sizeof(system), "%.*s", (int)(slash - name), name);
+	event = slash ? tep_find_event_by_name(d->tep, system, slash + 1) : NULL;
+	format = event ? event_format(d, event->id) : NULL;
+	if (!format) {
+		fprintf(stderr, "%s: no such event: name it as \"sched/sched_switch\"\n", name);
+		exit(1);
+	}
+	for (int i = 0; i < NR_MEASURED; i++) {
+		recs[i] = (struct tracemap_record){ .ts = any_number(0), .data = data[i] };
+		do {
+			recs[i].size = make_record(event, data[i], address);
+		} while (!is_sound(event, &recs[i]));
+	}
+	program = format->program;
+	for (int turn = 0; turn < 3; turn++) {
+		double new = time_text(d, recs, line), old;
+
+		format->program = NULL;
+		old = time_text(d, recs, line);
+		format->program = program;
+		printf("%s: %.0f ns, %.0f ns by libtraceevent\n", name, new, old);
+	}
+}
+
+int main(int argc, char **argv)
 {
 	struct tracemap_line line = TRACEMAP_LINE_INIT;
 	struct tracemap_decoder *d;
@@ -202,17 +776,32 @@ int main(void)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..8\n");
+	printf("1..%d\n", argc > 1 ? 21 : 20);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
 	}
 	test_events(d, &line);
+	test_enums(d, &line);
+	test_syscalls(d, &line);
 	test_strings(&line);
 	test_damage(d, &line);
+	test_head(d, &line);
 	test_names(d);
+	tracemap_decoder_event(d, 304);
+	tracemap_decoder_event(d, 305);
+	test_programs(d, "these tests", 20000, 0);
 	tracemap_decoder_free(d);
+	test_tree(&line);
 	tracemap_line_free(&line);
+	if (argc > 1) {
+		d = decode_kernel(argv[1]);
+		if (argc == 2)
+			test_programs(d, argv[1], 200, 25);
+		for (int i = 2; i < argc; i++)
+			measure(d, argv[i], &line);
+		tracemap_decoder_free(d);
+	}
 	snprintf(command, sizeof(command), "rm -r %s", top);
 	return system(command) || failed;
 }

@@ -70,16 +70,24 @@ void event_flags(const struct tracemap_decoder *d, const struct tracemap_record 
 	text[5] = '\0';
 }
 
-/* Rounded to microseconds. */
+/* Rounded to microseconds: " %5llu.%06u"; other clocks' " %12llu". */
 void event_time(const struct tracemap_decoder *d, uint64_t ts, struct tracemap_line *line)
 {
 	uint64_t us = ts / 1000 + (ts % 1000 >= 500);
+	char text[3 * EVENT_DIGITS] = "", *end = text + 2 * EVENT_DIGITS, *start;
 
-	if (d->in_ns)
-		tracemap_line_printf(line, " %5llu.%06u", (unsigned long long)(us / 1000000),
-				     (unsigned int)(us % 1000000));
-	else
-		tracemap_line_printf(line, " %12llu", (unsigned long long)ts);
+	if (d->in_ns) {
+		/* A digit more: the zeros come by themselves. */
+		start = event_decimal(end, us % 1000000 + 1000000);
+		*start = '.';
+		start = event_decimal(start, us / 1000000);
+	} else {
+		start = event_decimal(end, ts);
+	}
+	while (end - start < 12)
+		*--start = ' ';
+	*--start = ' ';
+	event_line_put_digits(line, start, end);
 }
 
 /* Right before the event they were lost before. */
@@ -87,6 +95,8 @@ static void put_loss(const struct tracemap_record *rec, struct tracemap_line *li
 {
 	if (rec->flags & TRACEMAP_RESET)
 		tracemap_line_printf(line, "# CPU:%d [BUFFER EMPTIED]\n", rec->cpu);
+	if (rec->flags & TRACEMAP_LATE && rec->data)
+		tracemap_line_printf(line, "# CPU:%d [LATE]\n", rec->cpu);
 	if (rec->missed == TRACEMAP_MISSED_UNKNOWN)
 		tracemap_line_printf(line, "CPU:%d [LOST EVENTS]\n", rec->cpu);
 	else if (rec->missed)
@@ -94,20 +104,62 @@ static void put_loss(const struct tracemap_record *rec, struct tracemap_line *li
 				     (unsigned long long)rec->missed);
 }
 
+/* As "%-7d [%03d] " of a process and a CPU; returns what is behind, at most 32 bytes. */
+static char *put_place(char *at, int pid, int cpu)
+{
+	char digits[2 * EVENT_DIGITS] = "", *end = digits + EVENT_DIGITS, *start;
+
+	memset(at, ' ', 12);
+	start = event_decimal(end, pid);
+	memcpy(at, start, end - start);
+	at += end - start < 7 ? 8 : end - start + 1;
+	*at++ = '[';
+	start = event_decimal(end, cpu);
+	while (end - start < 3)
+		*--start = '0';
+	memcpy(at, start, end - start);
+	at += end - start;
+	memcpy(at, "] ", 2);
+	return at + 2;
+}
+
+/* As "%16s-%-7d [%03d] %s", of name, process, CPU and flags. */
+static void put_head(struct tracemap_decoder *d, const struct tracemap_record *rec, int pid,
+		     struct tracemap_line *line)
+{
+	const char *comm = tracemap_decoder_comm(d, pid);
+	size_t length = strlen(comm);
+	char flags[6], *at;
+
+	event_flags(d, rec, flags);
+	if (pid < 0 || rec->cpu < 0 || length >= EVENT_COMM_SIZE) {
+		tracemap_line_printf(line, "%16s-%-7d [%03d] %s", comm, pid, rec->cpu, flags);
+		return;
+	}
+	if (!event_line_room(line, 64))
+		return;
+	at = line->text + line->length;
+	memset(at, ' ', 16);
+	memcpy(at + 16 - length, comm, EVENT_COMM_SIZE);
+	at[16] = '-';
+	at = put_place(at + 17, pid, rec->cpu);
+	memcpy(at, flags, sizeof(flags));
+	line->length = at + 5 - line->text;
+}
+
 static void put_event(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		      struct tracemap_line *line)
 {
 	int id = tracemap_record_id(rec), pid = tracemap_decoder_pid(d, rec);
 	struct event_format *format = event_format(d, id);
-	char flags[6];
 
 	if (format)
 		event_comms_learn(d, format, rec);
-	event_flags(d, rec, flags);
-	tracemap_line_printf(line, "%16s-%-7d [%03d] %s", tracemap_decoder_comm(d, pid),
-			     pid, rec->cpu, flags);
+	if (format && d->graph && event_graph_text(d, format, rec, line))
+		return;
+	put_head(d, rec, pid, line);
 	event_time(d, rec->ts, line);
-	tracemap_line_put(line, ": ", 2);
+	event_line_put(line, ": ", 2);
 	if (format) {
 		event_info(d, format, rec, line);
 	} else {
@@ -120,8 +172,13 @@ static void put_event(struct tracemap_decoder *d, const struct tracemap_record *
 /**
  * tracemap_text - append an event as text
  * @d: the decoder
- * @rec: a record; what was lost before it has a line of its own
+ * @rec: a record; what was lost before it has a line of its own, and so have its
+ *	TRACEMAP_RESET and, of an event, its TRACEMAP_LATE
  * @line: to be appended to
+ *
+ * Of the tracer function_graph, if it was set when the decoder was made, calls and returns
+ * become a tree. A call is appended with what comes next on its CPU, or by
+ * tracemap_text_end().
  *
  * An event whose format is gone, as its module is, is "unknown_event" with its
  * bytes in hexadecimal.
@@ -131,7 +188,10 @@ static void put_event(struct tracemap_decoder *d, const struct tracemap_record *
 int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line)
 {
-	put_loss(rec, line);
+	if (d->graph && (rec->missed || rec->flags & TRACEMAP_RESET))
+		event_graph_flush(d, rec->cpu, line);
+	if (rec->missed || rec->flags)
+		put_loss(rec, line);
 	if (!rec->data)
 		return line->error;
 	if (rec->size >= EVENT_COMMON_SIZE)
@@ -153,7 +213,10 @@ int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			 struct tracemap_line *line)
 {
-	(void)d;
+	if (d->graph) {
+		event_graph_header(tracer ? tracer : "function_graph", line);
+		return line->error;
+	}
 	tracemap_line_printf(line,
 			     "# tracer: %s\n"
 			     "#\n"

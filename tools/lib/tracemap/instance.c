@@ -2,10 +2,12 @@
 /*
  * All CPUs of an instance, and waiting for them.
  *
- * One epoll descriptor has the files of all CPUs. Our kernel can be told how far
- * somebody has read, and then poll() says exactly when there is more. Others
- * go by buffer_percent, or say that there is something where nothing is; of
- * those a CPU that had nothing is looked at again after a while that doubles.
+ * One epoll descriptor has a file of each CPU. Our kernel can be told by
+ * trace_live how far a reader is, and poll() of that file says when there is more:
+ * not before, and in a row up to 125 ms late, see trace_live.h. That of
+ * trace_pipe_raw goes by buffer_percent, or says on other kernels that there is
+ * something where nothing is; there a CPU that had nothing is looked at again after a
+ * while that doubles.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "read_file.h"
 
 #define LONGEST_LOOK_MS	64
 
@@ -28,6 +31,7 @@
  * @cpus: the handles, in the order they were opened
  * @nr: how many there are
  * @epoll: has all of them
+ * @ahead: memory to read ahead, for all of them together
  */
 struct tracemap {
 	char *dir;
@@ -36,6 +40,7 @@ struct tracemap {
 	unsigned int nr;
 	int epoll;
 	int dir_fd;
+	struct ahead_room ahead;
 };
 
 /* ---- Opening ---- */
@@ -49,9 +54,10 @@ static int add_cpu(struct tracemap *t, int number)
 		return -ENOMEM;
 	t->cpus = cpus;
 	ret = tracemap_cpu_open(&cpus[t->nr], t->dir, number, &t->options);
-	if (!ret)
-		t->nr++;
-	return ret;
+	if (ret)
+		return ret;
+	cpus[t->nr++]->ahead.room = &t->ahead;
+	return 0;
 }
 
 static bool has_cpu(const struct tracemap *t, int number)
@@ -169,8 +175,8 @@ static int open_instance(struct tracemap *t, const char *dir)
  * @dir: of the instance: /sys/kernel/tracing, or a folder in instances/ there
  * @options: NULL: see tracemap_default_options()
  *
- * CPUs that were never up have no buffer and are left out, see
- * tracemap_rescan(); but those that @options->cpus names must be there.
+ * CPUs that have not been up since the instance was made have no buffer and are left
+ * out, see tracemap_rescan(); but those that @options->cpus names must be there.
  *
  * Return: 0, -ENXIO if not even one CPU has a buffer, or as tracemap_cpu_open()
  */
@@ -185,6 +191,7 @@ int tracemap_open(struct tracemap **t, const char *dir,
 	new->epoll = -1;
 	new->dir_fd = -1;
 	ret = dir ? tracemap__options(&new->options, options) : -EINVAL;
+	new->ahead.limit = new->options.ahead_bytes;
 	if (ret) {
 		free(new);
 		return ret;
@@ -258,40 +265,43 @@ struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
 
 /* ---- Waiting ---- */
 
-static int epoll_change(struct tracemap *t, struct tracemap_cpu *cpu, int op)
+/* An observer has trace_live only. */
+static int wait_fd(const struct tracemap_cpu *cpu)
 {
-	struct epoll_event event = { .data.ptr = cpu };
-
-	event.events = cpu->watched ? EPOLLIN : 0;
-	return epoll_ctl(t->epoll, op, cpu->fd, &event) < 0 ? -errno : 0;
+	return cpu->told_by == BY_POLL && cpu->fd >= 0 ? cpu->fd : cpu->live_fd;
 }
 
-static int watch(struct tracemap *t, struct tracemap_cpu *cpu, bool watched)
+static int epoll_change(struct tracemap *t, struct tracemap_cpu *cpu, int op)
 {
-	if (!cpu->added || cpu->watched == watched)
+	struct epoll_event event = { .events = cpu->events, .data.ptr = cpu };
+
+	return epoll_ctl(t->epoll, op, wait_fd(cpu), &event) < 0 ? -errno : 0;
+}
+
+static int watch(struct tracemap *t, struct tracemap_cpu *cpu, uint32_t events)
+{
+	if (cpu->told_by == BY_NOTHING || cpu->events == events)
 		return 0;
-	cpu->watched = watched;
+	cpu->events = events;
 	return epoll_change(t, cpu, EPOLL_CTL_MOD);
 }
 
-/*
- * When a file is added epoll asks it once what is going to wake it up, and that
- * is not the same before the file was told a position and after.
- */
-static int add(struct tracemap *t, struct tracemap_cpu *cpu, bool by_poll)
+/* Let epoll have the one file that is to tell now, and not the other. */
+static int add(struct tracemap *t, struct tracemap_cpu *cpu, enum cpu_told_by by)
 {
 	int ret = 0;
 
-	if (cpu->added && cpu->by_poll == by_poll)
+	if (cpu->told_by == by)
 		return 0;
-	if (cpu->added)
+	if (cpu->told_by != BY_NOTHING)
 		ret = epoll_change(t, cpu, EPOLL_CTL_DEL);
 	if (ret)
 		return ret;
-	cpu->by_poll = by_poll;
-	cpu->watched = true;
+	cpu->told_by = by;
+	cpu->events = EPOLLIN;
 	ret = epoll_change(t, cpu, EPOLL_CTL_ADD);
-	cpu->added = !ret;
+	if (ret)
+		cpu->told_by = BY_NOTHING;
 	return ret;
 }
 
@@ -301,7 +311,7 @@ static bool waits_for_percent(const struct tracemap *t)
 	char text[16];
 
 	return t->options.wake_bytes &&
-	       tracemap__read_file(t->dir_fd, "buffer_percent", text, sizeof(text)) > 0 &&
+	       read_file(t->dir_fd, "buffer_percent", text, sizeof(text)) > 0 &&
 	       atoi(text) > 0;
 }
 
@@ -310,30 +320,34 @@ static int look_again_ms(const struct tracemap_cpu *cpu)
 	return cpu->idle < 6 ? 1 << cpu->idle : LONGEST_LOOK_MS;
 }
 
+/* The next state of cpu->poll. @late: it may wait for more than any event. */
+static enum cpu_poll judge_poll(const struct tracemap_cpu *cpu, bool late)
+{
+	bool nothing = cpu->poll == POLL_CLAIMS && cpu->fetched == FETCHED_NOTHING;
+
+	if (nothing || (cpu->poll == POLL_MISLEADS && cpu->fetched != FETCHED_MORE))
+		return POLL_MISLEADS;
+	return late ? POLL_LATE : POLL_EXACT;
+}
+
 /*
- * poll() is all there is. If it said that there is something, and a look found
- * nothing, it is not asked again until something is found. Returns the
- * milliseconds until the next look, 0 if poll() tells all.
+ * poll() is all there is. Returns the milliseconds until the next look, 0 if poll()
+ * tells all.
  */
-static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool look_again)
+static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 {
 	int ret;
 
-	if (cpu->found) {
-		cpu->distrusted = false;
+	cpu->poll = judge_poll(cpu, late);
+	if (cpu->fetched == FETCHED_MORE)
 		cpu->idle = 0;
-	} else if (cpu->looked) {
-		cpu->distrusted |= cpu->woken;
+	else if (cpu->fetched == FETCHED_NOTHING)
 		cpu->idle++;
-	}
-	cpu->found = false;
-	cpu->looked = false;
-	cpu->woken = false;
-	cpu->look_again = look_again || cpu->distrusted;
-	ret = add(t, cpu, true);
+	cpu->fetched = FETCHED_NOT;
+	ret = add(t, cpu, BY_POLL);
 	if (!ret)
-		ret = watch(t, cpu, !cpu->distrusted);
-	if (ret || !cpu->look_again)
+		ret = watch(t, cpu, cpu->poll == POLL_MISLEADS ? 0 : EPOLLIN);
+	if (ret || cpu->poll == POLL_EXACT)
 		return ret;
 	return look_again_ms(cpu);
 }
@@ -343,17 +357,16 @@ static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
 	int ret = -EOPNOTSUPP;
 
-	cpu->look_again = false;
 	if (tracemap__in_hand(cpu))
-		return watch(t, cpu, false);
+		return watch(t, cpu, 0);
 	if (!(cpu->flags & TRACEMAP_IN_PLACE))
 		tracemap__finish(cpu);
 	if (cpu->way->arm)
 		ret = cpu->way->arm(cpu, t->options.wake_bytes);
 	if (!ret)
-		ret = add(t, cpu, false);
+		ret = add(t, cpu, BY_POSITION);
 	if (!ret)
-		return watch(t, cpu, true);
+		return watch(t, cpu, EPOLLIN);
 	/* Where it could have been told but was not, that is soon over. */
 	if (ret == -EOPNOTSUPP && *percent < 0)
 		*percent = waits_for_percent(t);
@@ -379,7 +392,7 @@ static bool any_by_poll(const struct tracemap *t)
 	unsigned int i;
 
 	for (i = 0; i < t->nr; i++) {
-		if (t->cpus[i]->by_poll)
+		if (t->cpus[i]->told_by == BY_POLL)
 			return true;
 	}
 	return false;
@@ -417,8 +430,9 @@ static int collect(struct tracemap *t, int ms)
 	for (i = 0; i < n; i++) {
 		struct tracemap_cpu *cpu = events[i].data.ptr;
 
-		cpu->woken = true;
-		sure |= !cpu->by_poll;
+		if (cpu->poll != POLL_MISLEADS)
+			cpu->poll = POLL_CLAIMS;
+		sure |= cpu->told_by == BY_POSITION;
 	}
 	return sure;
 }
@@ -433,8 +447,7 @@ static bool look(struct tracemap *t)
 		struct tracemap_cpu *cpu = t->cpus[i];
 		int ret;
 
-		if (!cpu->by_poll || tracemap__in_hand(cpu) ||
-		    !(cpu->woken || cpu->look_again))
+		if (cpu->told_by != BY_POLL || cpu->poll == POLL_EXACT || tracemap__in_hand(cpu))
 			continue;
 		ret = tracemap__refill(cpu);
 		if (ret < 0)
@@ -446,10 +459,7 @@ static bool look(struct tracemap *t)
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+	return tracemap__now() / 1000000;
 }
 
 /* Of two times, either of which may be "never", below 0. */
@@ -463,7 +473,8 @@ static int shorter(int64_t a, int64_t b)
 /**
  * tracemap_wait - wait until a CPU has something
  * @t: the handle
- * @timeout_ms: how long at most; below 0: for ever; 0: only ask
+ * @timeout_ms: how long at most; below 0: for ever; 0: only ask. The kernel may tell
+ *	it late, see trace_live.h: to take records tells at once
  *
  * Take all there is, then wait. CPUs of which something is in hand that was not
  * taken - a record that was peeked at, half a batch - are not waited for, unless

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Follow a mapped trace buffer by its live index: all its events, in order,
- * in place, without system calls, and taking nothing from anybody.
+ * Follow a CPU's trace buffer by its file trace_live: all its events, in order,
+ * in place, without system calls, and without taking an event from a consumer.
  *
+ *	struct live_mapping map;
  *	struct live_observer o;
  *	struct subbuf_iter it;
  *
- *	live_attach(&o, index, index_size, subbufs, subbufs_size, &format,
- *		    LIVE_FROM_OLDEST);
+ *	live_map(&map, fd);
+ *	live_attach(&o, &map, LIVE_FROM_OLDEST);
  *	while (live_look(&o, &it) == LIVE_EVENTS) {
  *		unsigned int nr = 0;
  *
@@ -19,25 +20,29 @@
  *			forget sum, it never was;
  *	}
  *
- * What live_look() shows may be overwritten while it is read. live_accept()
- * tells: only when it says so was all of it what the writer wrote. Until then
- * nothing may be done that cannot be undone. Whoever prints events, or jumps
- * to where they say, calls live_copy() in between and has a copy that is
- * already known to be good.
+ * What live_look() shows may be overwritten while the caller reads it.
+ * live_accept() tells: only when it says so was all of it what the writer wrote.
+ * Until then the caller must do nothing that it cannot undo. A caller that prints
+ * events, or jumps to where they say, calls live_copy() in between and has a copy
+ * that is already known to be good.
  *
- * Events that went by unseen are counted, exactly: they are added to o.missed
- * when that is found out, and live_gap() is the number of them that belong
- * right before the events of the present look. In one epoch, from where the
- * observer started,
+ * Events that were overwritten before the observer saw them are counted exactly:
+ * they are added to o.missed when the observer finds that out, and live_gap() is
+ * the number of them that belong right before the events of the present look. In
+ * one epoch, from where the observer started,
  *
  *	o.first + o.seen + o.missed = o.count
  *
- * and when nothing is in flight and live_look() says LIVE_NOTHING, o.count is
+ * and when no event is in flight and live_look() says LIVE_NOTHING, o.count is
  * the number of events committed.
  *
  * An observer belongs to one thread; there may be any number of observers.
  * No value of the index or of a sub-buffer is believed where it would lead
- * outside the mappings.
+ * outside the mapping.
+ *
+ * This is the algorithm of linux/trace_live.h, function by function: LOOK is
+ * live__look_once(), CHECK is live__check(), NEXT, JUMP and START are live__next(),
+ * live__jump() and live__start().
  *
  * Ordering. Each barrier has a partner in kernel/trace/ring_buffer_live.c,
  * known by the same label:
@@ -60,13 +65,10 @@
 #define _TRACEMAP_LIVE_H
 
 #include <errno.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #include <linux/trace_live.h>
-#include <linux/trace_mmap.h>
 
 #include "subbuf.h"
 
@@ -74,7 +76,7 @@
 enum {
 	LIVE_NOTHING	= 0,	/* no more for now */
 	LIVE_EVENTS	= 1,	/* the iterator has bytes to go through */
-	LIVE_RESET	= 2,	/* the buffer was reset: all counts start anew */
+	LIVE_RESET	= 2,	/* the buffer was emptied: all counts start anew */
 	LIVE__MOVED	= 3,	/* internal: look again from here */
 };
 
@@ -86,20 +88,34 @@ enum live_start {
 /* So often a moving target is tried to be hit before it is left for later. */
 #define LIVE_TRIES	64
 
-/* The scan for missing generations divides the range by so many. */
-#define LIVE_BUCKETS	256
+/* So many jumps that led to nothing make the next one aim at the newest sub-buffer. */
+#define LIVE_RUSH	16
 
 /**
- * struct live_observer - somebody who follows one CPU's events
+ * struct live_mapping - a mapping of trace_live
+ * @index: how it begins
+ * @size: bytes of it
+ */
+struct live_mapping {
+	const struct trace_live_index *index;
+	size_t size;
+};
+
+/**
+ * struct live_observer - an observer of one CPU's events
  * @first: events of the epoch before the observer started
  * @seen: events it accepted since
- * @missed: events that went by since; may grow before the gap is told
+ * @missed: events overwritten since that it has not seen; may grow before the gap
+ *	is told
  * @count: events of the epoch before the present position
  * @resets: epochs that ended under the observer
  * @epoch: the present one
- * @generation: the sub-buffer it is at, counted from the first ever written
+ * @generation: the sub-buffer it is at, counted from the first ever written; 0
+ *	after a reset, until one of the new epoch is found
  * @id: where that is
  * @pos: bytes of it that were accepted
+ * @nr_subbufs: sub-buffers there are
+ * @format: their layout
  *
  * Read these; the rest is the observer's own.
  */
@@ -109,21 +125,21 @@ struct live_observer {
 	uint64_t missed;
 	uint64_t count;
 	uint64_t resets;
-	uint32_t epoch;
-	uint32_t generation;
+	uint64_t epoch;
+	uint64_t generation;
 	uint32_t id;
 	uint32_t pos;
+	uint32_t nr_subbufs;
+	struct subbuf_format format;
 
 	/* private: */
 	const struct trace_live_index *index;
+	const unsigned char *entries;
+	const unsigned char *subbufs;
 	const struct trace_live_subbuf *entry;	/* of @id */
 	const unsigned char *subbuf;		/* @id's */
-	const unsigned char *subbufs;
-	struct subbuf_format format;
-	uint32_t entries_offset;
 	uint32_t entry_size;
-	uint32_t nr_subbufs;
-	uint32_t commit_generation;	/* as of this look */
+	uint64_t commit_generation;	/* as of this look */
 	uint32_t base;			/* where in the sub-buffer the iterator counts from */
 	uint32_t end;			/* of this look */
 	uint32_t rushed;		/* jumps that led to nothing */
@@ -138,15 +154,14 @@ struct live_observer {
  * @epoch: counts are of this epoch
  * @committed: events committed, as of the last finished sub-buffer
  * @overwritten: of these, overwritten unread, as of the last finished one
- * @dropped: events for which there was no room; exact at any time (32-bit
- *	kernels count modulo 2^32)
+ * @dropped: events for which there was no room; exact at any time
  * @consumed: events taken by consumers, as of the last of their calls
  * @used: sub-buffers that hold unread events; what the writer or a consumer
  *	did since the last one was finished may be missing
  * @nr_subbufs: sub-buffers there are
  */
 struct live_figures {
-	uint32_t epoch;
+	uint64_t epoch;
 	uint64_t committed;
 	uint64_t overwritten;
 	uint64_t dropped;
@@ -155,56 +170,87 @@ struct live_figures {
 	uint32_t nr_subbufs;
 };
 
-static __always_inline uint32_t live__load(const __u32 *p)
-{
-	return __atomic_load_n(p, __ATOMIC_RELAXED);
-}
-
-static __always_inline uint32_t live__load_acquire(const __u32 *p)
-{
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
 static __always_inline void live__read_barrier(void)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
-/* May be torn where a word has 32 bits: to be believed after a check only. */
-static __always_inline uint64_t live__load64(const __u64 *p)
+static __always_inline uint32_t live__load(const __u32 *p)
 {
-#if __SIZEOF_POINTER__ >= 8
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
-#else
-	return subbuf__load64((const unsigned char *)p, subbuf__host_big);
-#endif
 }
 
-/* A count that only grows: not torn if the high half stands still. */
-static inline uint64_t live__load_count(const __u64 *p)
+#define live__wide	(__SIZEOF_POINTER__ >= 8)	/* one load has 64 bits */
+
+/* Not torn: the upper half is the same before the lower one is loaded and after. */
+static inline uint64_t live__load_halves(const unsigned char *p)
 {
-	uint64_t count, again = live__load64(p);
+	const unsigned char *upper = p + (subbuf__host_big ? 0 : 4);
+	const unsigned char *lower = p + (subbuf__host_big ? 4 : 0);
+	uint32_t high, low, again = subbuf__load_host(upper);
 
 	do {
-		count = again;
+		high = again;
 		live__read_barrier();
-		again = live__load64(p);
-	} while (count >> 32 != again >> 32);
-	return again;
+		low = subbuf__load_host(lower);
+		live__read_barrier();
+		again = subbuf__load_host(upper);
+	} while (high != again);
+	return (uint64_t)high << 32 | low;
+}
+
+static __always_inline uint64_t live__load64(const __u64 *p)
+{
+	if (live__wide)
+		return __atomic_load_n(p, __ATOMIC_RELAXED);
+	return live__load_halves((const unsigned char *)p);
+}
+
+/* What has 0xffffffff for its lower half may have the upper one of the next. */
+static __always_inline uint64_t live__load_generation(const __u64 *p)
+{
+	uint64_t generation = live__load64(p);
+	int tries;
+
+	for (tries = LIVE_TRIES; !live__wide && (uint32_t)generation == ~0U && tries; tries--)
+		generation = live__load64(p);
+	return generation;
+}
+
+/* pairs with [RESET] */
+static __always_inline uint64_t live__load_epoch(const struct live_observer *o)
+{
+	uint64_t epoch = live__load64(&o->index->epoch);
+
+	live__read_barrier();
+	return epoch;
+}
+
+/* pairs with [LEAVE] */
+static __always_inline uint64_t live__load_newest(const struct live_observer *o)
+{
+	uint64_t generation = live__load_generation(&o->index->commit_generation);
+
+	live__read_barrier();
+	return generation;
 }
 
 static __always_inline const struct trace_live_subbuf *
 live__entry(const struct live_observer *o, uint32_t id)
 {
-	const char *entries = (const char *)o->index + o->entries_offset;
-
-	return (const struct trace_live_subbuf *)(entries + (size_t)id * o->entry_size);
+	return (const struct trace_live_subbuf *)(o->entries + (size_t)id * o->entry_size);
 }
 
-static __always_inline uint32_t live__generation(const struct live_observer *o,
+static __always_inline const unsigned char *
+live__subbuf(const struct live_observer *o, uint32_t id)
+{
+	return o->subbufs + (size_t)id * o->format.subbuf_size;
+}
+
+static __always_inline uint64_t live__generation(const struct live_observer *o,
 						 uint32_t id)
 {
-	return live__load(&live__entry(o, id)->generation);
+	return live__load_generation(&live__entry(o, id)->generation);
 }
 
 static __always_inline uint32_t live__capacity(const struct live_observer *o)
@@ -212,139 +258,84 @@ static __always_inline uint32_t live__capacity(const struct live_observer *o)
 	return o->format.subbuf_size - o->format.data_offset;
 }
 
-/* Was all that was read since live_look() of @generation, at @entry? */
+/* Was all that was read since the last barrier of @generation, at @entry? */
 static __always_inline bool live__holds(const struct live_observer *o,
 					const struct trace_live_subbuf *entry,
-					uint32_t generation)
+					uint64_t generation)
 {
 	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__load(&entry->generation) == generation &&
-	       live__load(&o->index->epoch) == o->epoch;
-}
-
-static __always_inline void live__set_id(struct live_observer *o, uint32_t id)
-{
-	o->id = id;
-	o->entry = live__entry(o, id);
-	o->subbuf = o->subbufs + (size_t)id * o->format.subbuf_size;
+	return live__load_generation(&entry->generation) == generation &&
+	       live__load64(&o->index->epoch) == o->epoch;
 }
 
 /*
- * Stand before the first event of a sub-buffer. The events between where we
- * were and there are missed.
+ * Stand before the first event of a sub-buffer. The events between the old
+ * position and that one are missed.
  */
 static __always_inline void live__stand_at(struct live_observer *o, uint32_t id,
-					   uint32_t generation, uint64_t before)
+					   uint64_t generation, uint64_t before)
 {
 	o->missed += before - o->count;
 	o->count = before;
-	live__set_id(o, id);
+	o->id = id;
+	o->entry = live__entry(o, id);
+	o->subbuf = live__subbuf(o, id);
 	o->generation = generation;
 	o->pos = 0;
 }
 
 /*
- * Of the generations @newest, @newest - 1, ... how many are there without a
- * gap? They are counted by @width of them at a time; the first bucket that is
- * not full has the gap and is divided further. While the writer goes on the
- * answer is a guess.
+ * Of the generations above @after, up to @newest, the smallest there is. Returns
+ * where it is, nr_subbufs if there is none.
  */
-static inline uint32_t live__run_length(const struct live_observer *o,
-					uint32_t newest)
+static inline uint32_t live__find_above(const struct live_observer *o, uint64_t after,
+					uint64_t newest, uint64_t *generation)
 {
-	uint32_t start = 0, width = o->nr_subbufs;
+	uint32_t id, found = o->nr_subbufs;
 
-	for (;;) {
-		uint32_t count[LIVE_BUCKETS] = { 0 };
-		uint32_t each = (width - 1) / LIVE_BUCKETS + 1;
-		uint32_t id, i;
+	for (id = 0; id < o->nr_subbufs; id++) {
+		uint64_t g = live__generation(o, id);
 
-		for (id = 0; id < o->nr_subbufs; id++) {
-			uint32_t age = newest - live__generation(o, id) - start;
-
-			if (age < width)
-				count[age / each]++;
+		if (g > after && g <= newest) {
+			newest = g;
+			found = id;
 		}
-		for (i = 0; i < (width - 1) / each && count[i] == each; i++)
-			;
-		start += i * each;
-		if (each == 1)
-			return start + (count[i] == 1);
-		width -= i * each;
-		if (width > each)
-			width = each;
 	}
+	*generation = newest;
+	return found;
+}
+
+/* The newest one is told: no search for it, which the writer may be quicker than. */
+static inline uint32_t live__find_newest(const struct live_observer *o, uint64_t newest)
+{
+	uint32_t id = live__load(&o->index->commit_id);
+
+	return id < o->nr_subbufs && live__generation(o, id) == newest ? id : o->nr_subbufs;
 }
 
 /*
- * Is @generation at @id? A sub-buffer the writer has not come to for 2^31 others
- * or more may have the same number, but is not where the others lead to.
- */
-static inline bool live__is_at(const struct live_observer *o, uint32_t newest,
-			       uint32_t generation, uint32_t id)
-{
-	uint32_t next;
-
-	if (live__generation(o, id) != generation)
-		return false;
-	if (generation == newest)
-		return live__load(&o->index->commit_id) == id;
-	next = live__load(&live__entry(o, id)->next_id);
-	return next < o->nr_subbufs && live__generation(o, next) == generation + 1;
-}
-
-static inline bool live__find(const struct live_observer *o, uint32_t newest,
-			      uint32_t generation, uint32_t *id)
-{
-	for (*id = 0; *id < o->nr_subbufs; ++*id) {
-		if (live__is_at(o, newest, generation, *id))
-			return true;
-	}
-	return false;
-}
-
-/* The newest one is told: a writer may be quicker than who looks for it. */
-static inline bool live__find_newest(const struct live_observer *o, uint32_t newest,
-				     uint32_t *id)
-{
-	*id = live__load(&o->index->commit_id);
-	return *id < o->nr_subbufs && live__generation(o, *id) == newest;
-}
-
-/* The oldest that can be reached, or a newer one each time that led to nothing. */
-static inline uint32_t live__goal(const struct live_observer *o, uint32_t newest)
-{
-	uint32_t run = live__run_length(o, newest);
-
-	return run ? newest - ((run - 1) >> o->rushed) : newest;
-}
-
-/*
- * Where we were is overwritten: go to the oldest sub-buffer that can be
- * reached, or, if that led to nothing the last time, to a newer one.
+ * Go to the oldest sub-buffer that is still there. While the observer searches
+ * for it a quick writer overwrites it: after each jump that led to nothing the
+ * next one leaves out the older half of those that may be there.
  */
 static inline void live__jump(struct live_observer *o)
 {
-	const struct trace_live_subbuf *entry;
-	uint32_t newest, generation, id;
+	uint64_t newest = live__load_newest(o), generation = newest, after = o->generation;
+	uint32_t id, keep = o->nr_subbufs >> o->rushed | 1;
 	uint64_t before;
-	bool found;
 
-	/* pairs with [LEAVE] */
-	newest = live__load_acquire(&o->index->commit_generation);
-	if (o->rushed < 32) {
-		generation = live__goal(o, newest);
-		found = live__find(o, newest, generation, &id);
-	} else {
-		generation = newest;
-		found = live__find_newest(o, newest, &id);
-	}
-	o->rushed++;
-	if (!found)
+	if (o->rushed && newest > keep && newest - keep > after)
+		after = newest - keep;
+	if (o->rushed < LIVE_RUSH)
+		id = live__find_above(o, after, newest, &generation);
+	else
+		id = live__find_newest(o, newest);
+	if (o->rushed < LIVE_RUSH)
+		o->rushed++;
+	if (id == o->nr_subbufs)
 		return;
-	entry = live__entry(o, id);
-	before = live__load64(&entry->before);
-	if (live__holds(o, entry, generation))
+	before = live__load64(&live__entry(o, id)->before);
+	if (live__holds(o, live__entry(o, id), generation))
 		live__stand_at(o, id, generation, before);
 }
 
@@ -352,7 +343,7 @@ static inline void live__jump(struct live_observer *o)
 static __always_inline int live__next(struct live_observer *o)
 {
 	uint32_t id = live__load(&o->entry->next_id);
-	uint32_t generation = o->generation + 1;
+	uint64_t generation = o->generation + 1;
 	const struct trace_live_subbuf *entry;
 	uint64_t before;
 
@@ -379,11 +370,11 @@ static __always_inline bool live__check(const struct live_observer *o)
 		return false;
 	/* Once the writer has left, a consumer may change the commit word. */
 	return o->final ||
-	       live__load(&o->index->commit_generation) == o->commit_generation;
+	       live__load_generation(&o->index->commit_generation) == o->commit_generation;
 }
 
-/* A new epoch: the first event of it is the first we want. */
-static inline void live__restart(struct live_observer *o, uint32_t epoch)
+/* A new epoch: its first event is the first one that the observer wants. */
+static inline void live__restart(struct live_observer *o, uint64_t epoch)
 {
 	o->epoch = epoch;
 	o->first = 0;
@@ -393,7 +384,7 @@ static inline void live__restart(struct live_observer *o, uint32_t epoch)
 	o->count = 0;
 	o->rushed = 0;
 	o->resets++;
-	/* Until a sub-buffer of the new epoch is found: */
+	o->generation = 0;
 	o->pos = 0;
 	live__jump(o);
 }
@@ -414,23 +405,23 @@ static __always_inline int live__show(struct live_observer *o,
 static __always_inline int live__look_once(struct live_observer *o,
 					   struct subbuf_iter *it)
 {
-	uint32_t end, epoch = live__load_acquire(&o->index->epoch);	/* [RESET] */
+	uint64_t epoch = live__load_epoch(o);
+	uint32_t end;
 
 	if (!subbuf__likely(epoch == o->epoch)) {
 		if (epoch & 1)
-			return LIVE_NOTHING;	/* the reset is not over yet */
+			return LIVE_NOTHING;	/* it is still being emptied */
 		live__restart(o, epoch);
 		return LIVE_RESET;
 	}
 
-	/* pairs with [LEAVE] */
-	o->commit_generation = live__load_acquire(&o->index->commit_generation);
-	if (!subbuf__likely(live__load(&o->entry->generation) == o->generation)) {
+	o->commit_generation = live__load_newest(o);
+	if (!subbuf__likely(o->generation &&
+			    live__load_generation(&o->entry->generation) == o->generation)) {
 		live__jump(o);
 		return LIVE__MOVED;
 	}
 
-	/* Modulo 2^32, and we may have slept for long: not "less than". */
 	o->final = o->commit_generation != o->generation;
 	if (o->final) {
 		end = live__load(&o->entry->size) & ~3U;
@@ -465,6 +456,7 @@ static __always_inline int live_look(struct live_observer *o,
 	uint32_t tries = o->nr_subbufs + LIVE_TRIES;
 	int ret;
 
+	/* As many empty sub-buffers as there are may lie on the way. */
 	do {
 		ret = live__look_once(o, it);
 	} while (ret == LIVE__MOVED && --tries);
@@ -484,7 +476,7 @@ static inline uint64_t live_gap(const struct live_observer *o)
  * live_check - is what was read so far good?
  * @o: the observer, after live_look() said LIVE_EVENTS
  *
- * live_accept() asks the same. This is for who wants to know earlier.
+ * live_accept() asks the same. This is for callers that want to know earlier.
  */
 static inline bool live_check(const struct live_observer *o)
 {
@@ -512,7 +504,7 @@ static inline void live__copy_bytes(unsigned char *to, const unsigned char *from
 }
 
 /**
- * live_copy - have the bytes of this look where nobody overwrites them
+ * live_copy - have the bytes of this look where no writer overwrites them
  * @o: the observer, after live_look() said LIVE_EVENTS
  * @it: what it showed
  * @buf: where to, aligned to 8
@@ -573,95 +565,98 @@ static __always_inline int live_accept(struct live_observer *o,
 }
 
 /**
- * live_position - the position, as TRACE_MMAP_IOCTL_LIVE_WAIT wants it
+ * live_position - the position, as TRACE_LIVE_IOCTL_WAIT wants it
  * @o: the observer
- * @bytes: how much has to lie beyond it, 0: buffer_percent of the buffer
+ * @bytes: how much has to lie beyond it, 1: any event, 0: buffer_percent
  */
 static inline struct trace_live_position
 live_position(const struct live_observer *o, uint64_t bytes)
 {
 	struct trace_live_position p;
 
+	memset(&p, 0, sizeof(p));
+	p.size = sizeof(p);
 	p.epoch = o->epoch;
 	p.generation = o->generation;
 	p.read = o->pos;
-	p.flags = 0;
 	p.bytes = bytes;
 	return p;
 }
 
+/* Bytes of records of a sub-buffer, also while the writer is in it. */
+static inline uint32_t live__written(const struct live_observer *o, uint32_t id,
+				     uint64_t newest)
+{
+	uint64_t generation = live__generation(o, id);
+
+	if (!generation)
+		return 0;
+	if (generation != newest)
+		return live__load(&live__entry(o, id)->size);
+	return o->subbufs ? subbuf_committed(&o->format, live__subbuf(o, id)) : 0;
+}
+
 /*
- * When the writer enters a sub-buffer it says how many nobody has read, the
- * reader's not counted. Since then consumers may have read some: there cannot
- * be more than from the reader's to the writer's.
+ * When the writer enters a sub-buffer it says how many are unread, the reader's
+ * not counted. Since then consumers may have read some: there cannot be more than
+ * from the reader's to the writer's.
  */
-static inline uint32_t live__used(const struct live_observer *o,
-				  const struct trace_buffer_meta *meta,
-				  uint32_t newest)
+static inline uint32_t live__used(const struct live_observer *o, uint64_t newest)
 {
 	uint32_t used = live__load(&o->index->used);
-	uint32_t id = live__load(&meta->reader.id);
-	uint32_t behind, size;
+	uint32_t id = live__load(&o->index->reader_id);
+	uint32_t read = live__load(&o->index->reader_read);
+	uint64_t behind;
 
 	if (id >= o->nr_subbufs)
 		return used;
 	behind = newest - live__generation(o, id);
-	size = live__load(&live__entry(o, id)->size);
-	if (!behind)
-		size = subbuf_committed(&o->format, o->subbufs +
-					(size_t)id * o->format.subbuf_size);
 	if (behind < used)
 		used = behind;
-	return used + (size > live__load(&meta->reader.read));
+	return used + (live__written(o, id, newest) > read);
 }
 
 static inline bool live__figures_once(const struct live_observer *o,
-				      const struct trace_buffer_meta *meta,
 				      struct live_figures *f)
 {
 	const struct trace_live_index *index = o->index;
 	const struct trace_live_subbuf *entry;
-	uint32_t generation, id;
+	uint64_t newest;
+	uint32_t id;
 
-	f->epoch = live__load_acquire(&index->epoch);	/* [RESET] */
-	/* pairs with [LEAVE] */
-	generation = live__load_acquire(&index->commit_generation);
-	id = live__load(&index->commit_id);
-	if (f->epoch & 1 || id >= o->nr_subbufs)
+	f->epoch = live__load_epoch(o);
+	newest = live__load_newest(o);
+	id = live__find_newest(o, newest);
+	if (f->epoch & 1 || id == o->nr_subbufs)
 		return false;
+	live__read_barrier();
 	entry = live__entry(o, id);
-	if (live__load_acquire(&entry->generation) != generation)
-		return false;
 	f->committed = live__load64(&entry->before);
 	f->overwritten = live__load64(&entry->overwritten);
-	f->dropped = live__load_count(&index->dropped) +
-		     live__load_count(&index->commit_overrun);
-	f->used = live__used(o, meta, generation);
-	f->consumed = live__load_count(&meta->read);
+	f->dropped = live__load64(&index->dropped) + live__load64(&index->commit_overrun);
+	f->used = live__used(o, newest);
+	f->consumed = live__load64(&index->read);
 	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__load(&entry->generation) == generation &&
-	       live__load(&index->epoch) == f->epoch;
+	return live__load_generation(&entry->generation) == newest &&
+	       live__load64(&index->epoch) == f->epoch;
 }
 
 /**
  * live_figures - read the figures of the buffer
  * @o: an observer of it
- * @meta: the meta page, which has those of the consumers
  * @f: to fill
  *
  * The position does not matter, and does not move.
  *
- * Return: 0, or -EAGAIN while a reset goes on or the writer is too quick.
+ * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick.
  */
-static inline int live_figures(const struct live_observer *o,
-			       const struct trace_buffer_meta *meta,
-			       struct live_figures *f)
+static inline int live_figures(const struct live_observer *o, struct live_figures *f)
 {
 	int tries;
 
 	f->nr_subbufs = o->nr_subbufs;
 	for (tries = 0; tries < LIVE_TRIES; tries++) {
-		if (live__figures_once(o, meta, f))
+		if (live__figures_once(o, f))
 			return 0;
 	}
 	return -EAGAIN;
@@ -675,8 +670,8 @@ static inline int live_figures(const struct live_observer *o,
  * @events: committed in this epoch, all of them
  */
 struct live_newest {
-	uint32_t epoch;
-	uint32_t generation;
+	uint64_t epoch;
+	uint64_t generation;
 	uint32_t bytes;
 	uint64_t events;
 };
@@ -684,31 +679,27 @@ struct live_newest {
 static inline bool live__newest_once(const struct live_observer *o,
 				     struct live_newest *n)
 {
-	const struct trace_live_index *index = o->index;
 	const struct trace_live_subbuf *entry;
 	struct subbuf_record rec;
 	struct subbuf_iter it;
 	uint32_t id;
 
-	n->epoch = live__load_acquire(&index->epoch);	/* [RESET] */
-	/* pairs with [LEAVE] */
-	n->generation = live__load_acquire(&index->commit_generation);
-	id = live__load(&index->commit_id);
-	if (n->epoch & 1 || id >= o->nr_subbufs)
+	n->epoch = live__load_epoch(o);
+	n->generation = live__load_newest(o);
+	id = live__find_newest(o, n->generation);
+	if (n->epoch & 1 || id == o->nr_subbufs)
 		return false;
+	live__read_barrier();
 	entry = live__entry(o, id);
-	if (live__load_acquire(&entry->generation) != n->generation)
-		return false;
 	n->events = live__load64(&entry->before);
-	it = subbuf_begin(&o->format, o->subbufs +	/* pairs with [COMMIT] */
-			  (size_t)id * o->format.subbuf_size);
+	it = subbuf_begin(&o->format, live__subbuf(o, id));	/* pairs with [COMMIT] */
 	n->bytes = it.end - it.data;
 	while (subbuf_next(&it, &rec))
 		n->events++;
 	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__load(&entry->generation) == n->generation &&
-	       live__load(&index->epoch) == n->epoch &&
-	       live__load(&index->commit_generation) == n->generation;
+	return live__load_generation(&entry->generation) == n->generation &&
+	       live__load64(&o->index->epoch) == n->epoch &&
+	       live__load_newest(o) == n->generation;
 }
 
 /**
@@ -720,7 +711,7 @@ static inline bool live__newest_once(const struct live_observer *o,
  * the one that is being written as well. The position does not matter, and
  * does not move.
  *
- * Return: 0, or -EAGAIN while a reset goes on or the writer is too quick.
+ * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick.
  */
 static inline int live_newest(const struct live_observer *o, struct live_newest *n)
 {
@@ -752,18 +743,17 @@ static inline int live__pass(struct live_observer *o)
 
 static inline int live__start(struct live_observer *o, enum live_start from)
 {
-	uint32_t generation;
 	int ret;
 
-	o->epoch = live__load_acquire(&o->index->epoch);	/* [RESET] */
+	o->epoch = live__load_epoch(o);
 	if (o->epoch & 1)
 		return 0;
-	/* Nobody is anywhere yet: what live__jump() must leave. */
-	generation = live__load(&o->index->commit_generation) + 1;
-	o->generation = generation;
-	o->rushed = from == LIVE_FROM_NOW ? 32 : 0;
+	o->generation = 0;
+	o->count = 0;
+	if (from == LIVE_FROM_NOW)
+		o->rushed = LIVE_RUSH;	/* the newest, in live__jump() */
 	live__jump(o);
-	if (o->generation == generation)
+	if (!o->generation)
 		return 0;
 	ret = from == LIVE_FROM_NOW ? live__pass(o) : 1;
 	o->first = o->count;
@@ -775,173 +765,118 @@ static inline int live__start(struct live_observer *o, enum live_start from)
 	return ret;
 }
 
-static inline bool live__fits(const struct live_observer *o, size_t index_size,
-			      size_t subbufs_size)
+/* Read once: these never change. */
+static inline bool live__take_layout(struct live_observer *o)
 {
-	size_t entries = index_size - o->entries_offset;
+	const struct trace_live_index *index = o->index;
+	struct subbuf_format *f = &o->format;
 
-	return o->nr_subbufs && o->entries_offset <= index_size &&
-	       o->entries_offset >= sizeof(struct trace_live_index) &&
-	       o->entry_size >= sizeof(struct trace_live_subbuf) &&
-	       !(o->entries_offset % 8) && !(o->entry_size % 8) &&
-	       o->nr_subbufs <= entries / o->entry_size &&
-	       o->nr_subbufs <= subbufs_size / o->format.subbuf_size;
+	f->subbuf_size = live__load(&index->subbuf_size);
+	f->data_offset = live__load(&index->data_offset);
+	f->commit_offset = live__load(&index->commit_offset);
+	f->commit_size = live__load(&index->commit_size);
+	f->big_endian = subbuf__host_big;
+	return (f->commit_size == 4 || f->commit_size == 8) &&
+	       f->subbuf_size > f->data_offset && f->data_offset >= f->commit_size &&
+	       f->commit_offset >= 8 &&
+	       f->commit_offset <= f->data_offset - f->commit_size &&
+	       !((f->subbuf_size | f->data_offset | f->commit_offset) & 3) &&
+	       f->subbuf_size - f->data_offset <= SUBBUF_COMMIT_MASK;
+}
+
+/* Does an array of @nr lie in the @size bytes of the mapping, and where a u64 may? */
+static inline bool live__fits(uint64_t offset, uint32_t each, uint32_t nr, size_t size)
+{
+	return offset >= sizeof(struct trace_live_index) && offset <= size &&
+	       !(offset % 8) && nr <= (size - offset) / each;
+}
+
+/* The index alone, for figures: live_look() and live_newest() want the sub-buffers. */
+static inline int live__open(struct live_observer *o, const struct live_mapping *m)
+{
+	const struct trace_live_index *index = m->index;
+	uint64_t offset;
+
+	memset(o, 0, sizeof(*o));
+	o->index = index;
+	if (m->size < sizeof(*index) || live__load(&index->struct_len) < sizeof(*index) ||
+	    !live__take_layout(o))
+		return -EINVAL;
+	offset = live__load64(&index->entries_offset);
+	o->entry_size = live__load(&index->entry_size);
+	o->nr_subbufs = live__load(&index->nr_subbufs);
+	if (!o->nr_subbufs || o->entry_size < sizeof(struct trace_live_subbuf) ||
+	    o->entry_size % 8 || !live__fits(offset, o->entry_size, o->nr_subbufs, m->size))
+		return -EINVAL;
+	o->entries = (const unsigned char *)index + offset;
+	return 0;
 }
 
 /**
  * live_attach - begin to follow a buffer
  * @o: the observer
- * @index: the live index, mapped whole
- * @index_size: bytes of that
- * @subbufs: sub-buffer 0, the others behind it
- * @subbufs_size: bytes of all of them
- * @format: their layout
+ * @m: the mapping of its trace_live, which live_map() has made
  * @from: with what to begin
  *
- * Return: 0, -EINVAL if these do not belong together, -EAGAIN while a reset
- * goes on, or -EBADMSG or -EPROTO if what is there cannot be.
+ * Return: 0, -EINVAL if the mapping cannot be one of trace_live, -EAGAIN while the
+ * buffer is being emptied, or -EBADMSG or -EPROTO if what is in it cannot be.
  */
-static inline int live_attach(struct live_observer *o,
-			      const struct trace_live_index *index, size_t index_size,
-			      const void *subbufs, size_t subbufs_size,
-			      const struct subbuf_format *format,
+static inline int live_attach(struct live_observer *o, const struct live_mapping *m,
 			      enum live_start from)
 {
-	int tries, ret = 0;
+	int tries, ret = live__open(o, m);
+	uint64_t offset;
 
-	memset(o, 0, sizeof(*o));
-	o->index = index;
-	o->subbufs = (const unsigned char *)subbufs;
-	o->format = *format;
-	if (index_size < sizeof(*index) || format->subbuf_size <= format->data_offset)
+	if (ret)
+		return ret;
+	offset = live__load64(&m->index->subbufs_offset);
+	if (!live__fits(offset, o->format.subbuf_size, o->nr_subbufs, m->size))
 		return -EINVAL;
-	/* Read once: these never change. */
-	o->entries_offset = live__load(&index->entries_offset);
-	o->entry_size = live__load(&index->entry_size);
-	o->nr_subbufs = live__load(&index->nr_subbufs);
-	if (!live__fits(o, index_size, subbufs_size))
-		return -EINVAL;
-	live__set_id(o, 0);
+	o->subbufs = (const unsigned char *)m->index + offset;
 	for (tries = 0; tries < LIVE_TRIES && !ret; tries++)
 		ret = live__start(o, from);
-	if (ret <= 0)
-		return ret ? ret : -EAGAIN;
+	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
+}
+
+/* Map up to where the first page says at @offset_of: the whole or the index. */
+static inline int live__map(struct live_mapping *m, int fd, size_t offset_of)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *whole, *start = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
+	uint64_t size;
+
+	m->index = NULL;
+	m->size = 0;
+	if (start == MAP_FAILED)
+		return -errno;
+	size = live__load64((const __u64 *)((const char *)start + offset_of));
+	munmap(start, page);
+	if (size > SIZE_MAX)
+		return -EOVERFLOW;
+	whole = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (whole == MAP_FAILED)
+		return -errno;
+	m->index = (const struct trace_live_index *)whole;
+	m->size = size;
 	return 0;
 }
 
 /**
- * struct live_mapping - the two mappings an observer needs
- * @meta: meta page and sub-buffers
- * @size: bytes of that
- * @index: the live index
- * @index_size: bytes of that
- */
-struct live_mapping {
-	const struct trace_buffer_meta *meta;
-	size_t size;
-	const struct trace_live_index *index;
-	size_t index_size;
-};
-
-/* Map the first page to learn the size, then the whole, then let go of the page. */
-static inline int live__map_whole(int fd, off_t offset, size_t (*size_of)(const void *),
-				  const void **whole, size_t *size)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	void *start = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, offset);
-	int ret = 0;
-
-	/* For the compiler: it does not know that errno is not 0. */
-	*whole = NULL;
-	*size = 0;
-	if (start == MAP_FAILED)
-		return -errno;
-	*size = size_of(start);
-	*whole = mmap(NULL, *size, PROT_READ, MAP_SHARED, fd, offset);
-	if (*whole == MAP_FAILED) {
-		ret = -errno;
-		*whole = NULL;
-		*size = 0;
-	}
-	munmap(start, page);
-	return ret;
-}
-
-static inline size_t live__meta_size(const void *start)
-{
-	const struct trace_buffer_meta *meta = (const struct trace_buffer_meta *)start;
-
-	return meta->meta_page_size + (size_t)meta->nr_subbufs * meta->subbuf_size;
-}
-
-static inline size_t live__index_size(const void *start)
-{
-	return ((const struct trace_live_index *)start)->index_size;
-}
-
-/**
- * live_map - map the sub-buffers and the live index of a CPU's buffer
+ * live_map - map the live index of a CPU's buffer, and the sub-buffers
  * @m: to fill
- * @fd: the CPU's trace_pipe_raw
+ * @fd: the CPU's trace_live; it may be closed afterwards, unless it is waited for
  *
- * Whether the kernel has a live index is asked of the ioctl(): some kernels
- * without it mishandle offsets past the end.
- *
- * Return: 0, -ENOTTY if the kernel has no live index, -EOVERFLOW if the
- * program was compiled without -D_FILE_OFFSET_BITS=64, or what mmap() said.
+ * Return: 0, -EOVERFLOW if a 32-bit program cannot map so much, or what mmap()
+ * said
  */
 static inline int live_map(struct live_mapping *m, int fd)
 {
-	const void *whole;
-	int ret;
-
-	if (sizeof(off_t) < 8)
-		return -EOVERFLOW;
-	if (ioctl(fd, TRACE_MMAP_IOCTL_LIVE_WAIT, NULL) < 0 && errno == ENOTTY)
-		return -ENOTTY;
-	ret = live__map_whole(fd, 0, live__meta_size, &whole, &m->size);
-	if (ret)
-		return ret;
-	m->meta = (const struct trace_buffer_meta *)whole;
-	ret = live__map_whole(fd, (off_t)TRACE_MMAP_LIVE_OFFSET, live__index_size,
-			      &whole, &m->index_size);
-	if (ret) {
-		munmap((void *)m->meta, m->size);
-		return ret;
-	}
-	m->index = (const struct trace_live_index *)whole;
-	return 0;
+	return live__map(m, fd, offsetof(struct trace_live_index, mapping_size));
 }
 
 static inline void live_unmap(struct live_mapping *m)
 {
-	munmap((void *)m->index, m->index_size);
-	munmap((void *)m->meta, m->size);
-}
-
-/**
- * live_attach_mapping - begin to follow a buffer that live_map() has mapped
- * @o: the observer
- * @m: the mapping
- * @format: as events/header_page tells it; its @subbuf_size becomes the
- *	mapping's
- * @from: with what to begin
- *
- * Return: as live_attach()
- */
-static inline int live_attach_mapping(struct live_observer *o,
-				      const struct live_mapping *m,
-				      struct subbuf_format *format,
-				      enum live_start from)
-{
-	uint32_t before = m->meta->meta_page_size;
-
-	format->subbuf_size = m->meta->subbuf_size;
-	if (before > m->size)
-		return -EINVAL;
-	return live_attach(o, m->index, m->index_size,
-			   (const char *)m->meta + before, m->size - before,
-			   format, from);
+	munmap((void *)m->index, m->size);
 }
 
 #endif /* _TRACEMAP_LIVE_H */

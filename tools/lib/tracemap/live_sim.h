@@ -22,7 +22,6 @@
 #include "live.h"
 
 #define HEADER		16
-#define FAR_AWAY	0x80000000U
 #define MAX_SUBBUFS	64
 
 /* What is not so is a failure of the test. */
@@ -30,13 +29,12 @@ static bool check_at(bool ok, const char *what, const char *func, int line);
 
 #define check(cond) check_at(cond, #cond, __func__, __LINE__)
 
-/* A buffer. What is in the sub-buffers and the index is shared by all. */
+/* A buffer. What is in the mapping is shared by all: the index and the sub-buffers. */
 struct sim {
+	struct live_mapping map;
 	struct trace_live_index *index;
-	size_t index_size;
 	unsigned char *subbufs;
 	struct subbuf_format f;
-	struct trace_buffer_meta meta;
 	uint32_t nr, data_size;
 	bool overwrite;
 
@@ -125,7 +123,7 @@ static void interrupt(struct sim *s);
 
 static void enter(struct sim *s, uint32_t tail, uint32_t next)
 {
-	store(&entry_of(s, next)->generation, entry_of(s, tail)->generation + 1);
+	store64(&entry_of(s, next)->generation, entry_of(s, tail)->generation + 1);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [ENTER] */
 	set_commit(s, next, 0);
 }
@@ -201,8 +199,8 @@ static bool cross(struct sim *s, uint32_t tail)
 	if (s->tail != tail) {
 		/* The interrupt has done it: the same value once more. */
 		check(entry_of(s, next)->generation == entry_of(s, tail)->generation + 1);
-		store(&entry_of(s, next)->generation,
-		      entry_of(s, tail)->generation + 1);
+		store64(&entry_of(s, next)->generation,
+			entry_of(s, tail)->generation + 1);
 		return true;
 	}
 	pad(s, tail);
@@ -322,8 +320,8 @@ static void consume(struct sim *s)
 	s->next[prev] = old;
 	s->head = s->next[new];
 	s->reader_id = new;
-	store(&s->meta.reader.id, new);
-	store64(&s->meta.read, s->consumed);
+	store(&s->index->reader_id, new);
+	store64(&s->index->read, s->consumed);
 	s->write[old] = 0;
 	s->entries[old] = 0;
 	set_commit(s, old, 0);
@@ -333,18 +331,18 @@ out:
 
 static void reset(struct sim *s)
 {
-	uint32_t first, id, generation;
+	uint64_t generation;
+	uint32_t first, id;
 
 	pthread_mutex_lock(&s->writers);
 	pthread_mutex_lock(&s->reader);
 	generation = entry_of(s, s->tail)->generation + 1;
 	first = s->head;
-	store(&s->index->epoch, s->index->epoch + 1);
+	store64(&s->index->epoch, s->index->epoch + 1);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [RESET] */
 	sched_yield();
 	for (id = 0; id < s->nr; id++)
-		store(&entry_of(s, id)->generation,
-		      id == first ? generation : generation + FAR_AWAY);
+		store64(&entry_of(s, id)->generation, id == first ? generation : 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [RESET] */
 	sched_yield();
 	for (id = 0; id < s->nr; id++) {
@@ -362,7 +360,7 @@ static void reset(struct sim *s)
 	s->dropped = 0;
 	s->consumed = 0;
 	store64(&s->index->dropped, 0);
-	store64(&s->meta.read, 0);
+	store64(&s->index->read, 0);
 	store(&s->index->commit_id, first);
 	sched_yield();
 	__atomic_store_n(&s->index->commit_generation, generation, __ATOMIC_RELEASE);
@@ -372,8 +370,31 @@ static void reset(struct sim *s)
 	pthread_mutex_unlock(&s->writers);
 }
 
+/* On the heap, to the byte, for the address sanitizer. */
+static void map_sim(struct sim *s)
+{
+	size_t entries = s->nr * sizeof(struct trace_live_subbuf);
+	struct trace_live_index *index;
+
+	s->map.size = sizeof(*index) + entries + (size_t)s->nr * s->f.subbuf_size;
+	index = calloc(1, s->map.size);
+	s->map.index = index;
+	s->index = index;
+	s->subbufs = (unsigned char *)(index + 1) + entries;
+	index->struct_len = sizeof(*index);
+	index->entry_size = sizeof(struct trace_live_subbuf);
+	index->entries_offset = sizeof(*index);
+	index->subbufs_offset = sizeof(*index) + entries;
+	index->mapping_size = s->map.size;
+	index->nr_subbufs = s->nr;
+	index->subbuf_size = s->f.subbuf_size;
+	index->data_offset = s->f.data_offset;
+	index->commit_offset = s->f.commit_offset;
+	index->commit_size = s->f.commit_size;
+}
+
 static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
-			   uint32_t generation)
+			   uint64_t generation)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 	uint32_t id;
@@ -384,17 +405,7 @@ static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
 	s->rand = 42;
 	s->f = (struct subbuf_format){ HEADER + data_size, 8, 8, HEADER,
 				       subbuf__host_big };
-	/* On the heap, to the byte, for the address sanitizer. */
-	s->index_size = sizeof(*s->index) + nr * sizeof(struct trace_live_subbuf);
-	s->index = calloc(1, s->index_size);
-	s->subbufs = calloc(nr, s->f.subbuf_size);
-	s->index->index_size = s->index_size;
-	s->index->struct_len = sizeof(*s->index);
-	s->index->entries_offset = sizeof(*s->index);
-	s->index->entry_size = sizeof(struct trace_live_subbuf);
-	s->index->nr_subbufs = nr;
-	s->index->used = nr;
-	s->meta.nr_subbufs = nr;
+	map_sim(s);
 	/* 0 is the reader's, 1 the head, the tail and the commit */
 	for (id = 1; id < nr; id++)
 		s->next[id] = id + 1 < nr ? id + 1 : 1;
@@ -402,8 +413,8 @@ static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
 	s->head = 1;
 	s->tail = 1;
 	s->commit = 1;
-	for (id = 0; id < nr; id++)
-		entry_of(s, id)->generation = generation + (id == 1 ? 0 : FAR_AWAY);
+	entry_of(s, 1)->generation = generation;
+	s->index->used = nr;
 	s->index->commit_id = 1;
 	s->index->commit_generation = generation;
 	pthread_mutex_init(&s->writers, NULL);
@@ -414,7 +425,6 @@ static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
 static void sim_free(struct sim *s)
 {
 	free(s->index);
-	free(s->subbufs);
 	free(s);
 }
 

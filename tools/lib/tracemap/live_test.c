@@ -24,8 +24,7 @@ static bool check_at(bool ok, const char *what, const char *func, int line)
 
 static int attach(struct live_observer *o, struct sim *s, enum live_start from)
 {
-	return live_attach(o, s->index, s->index_size, s->subbufs,
-			   (size_t)s->nr * s->f.subbuf_size, &s->f, from);
+	return live_attach(o, &s->map, from);
 }
 
 static void *writer(void *arg)
@@ -158,7 +157,7 @@ static void look_at_newest(struct watcher *w)
 		check(n.events >= w->o.count);
 	if (n.epoch == last->epoch) {
 		check(n.events >= last->events);
-		check((int32_t)(n.generation - last->generation) >= 0);
+		check(n.generation >= last->generation);
 		check(n.generation != last->generation || n.bytes >= last->bytes);
 	}
 	*last = n;
@@ -188,7 +187,7 @@ struct storm {
 	const char *name;
 	uint32_t nr, data_size;
 	bool overwrite, consumer, resets;
-	uint32_t generation;
+	uint64_t generation;
 };
 
 static const struct storm storms[] = {
@@ -199,8 +198,7 @@ static const struct storm storms[] = {
 	{ "no overwrite", 6, 256, false, false, false, 1 },
 	{ "no overwrite, consumer", 6, 256, false, true, false, 1 },
 	{ "no overwrite, consumer, resets", 6, 256, false, true, true, 1 },
-	{ "generations wrap", 8, 256, true, true, false, 0xffffffe0U },
-	{ "generations turn negative", 8, 256, true, true, true, 0x7fffffe0U },
+	{ "generations of more than 32 bits", 8, 256, true, true, true, 0xffffffe0U },
 };
 
 static void expect_figures(struct watcher *w)
@@ -209,7 +207,7 @@ static void expect_figures(struct watcher *w)
 	struct live_figures f;
 	struct live_newest n;
 
-	if (!check(!live_figures(&w->o, &s->meta, &f)) ||
+	if (!check(!live_figures(&w->o, &f)) ||
 	    !check(!live_newest(&w->o, &n)))
 		return;
 	check(n.epoch == w->o.epoch);
@@ -283,7 +281,7 @@ static void run_storm(const struct storm *p)
 
 /* Step by step, without threads. */
 
-static struct sim *quiet(uint32_t nr, uint32_t generation)
+static struct sim *quiet(uint32_t nr, uint64_t generation)
 {
 	struct sim *s = sim_new(nr, 256, true, generation);
 
@@ -580,19 +578,19 @@ static void a_reset_under_way_is_waited_for(void)
 
 	write_subbufs(s, 2);
 	begin(&w, s, LIVE_FROM_OLDEST);
-	store(&s->index->epoch, 1);
+	store64(&s->index->epoch, 1);
 	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
 	check(attach(&w.o, s, LIVE_FROM_OLDEST) == -EAGAIN);
-	store(&s->index->epoch, 0);
+	store64(&s->index->epoch, 0);
 	check(!attach(&w.o, s, LIVE_FROM_OLDEST));
 	sim_free(s);
 }
 
-/* Stopped for so long that the difference of generations is negative. */
+/* Stopped for so long that another lower half of the generation is there again. */
 static void a_very_long_stop_is_an_overrun(void)
 {
-	static const uint32_t laps[] = {
-		100, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffff0,
+	static const uint64_t laps[] = {
+		100, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x100000001,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(laps); i++) {
@@ -602,10 +600,8 @@ static void a_very_long_stop_is_an_overrun(void)
 		write_events(s, 3);
 		begin(&w, s, LIVE_FROM_OLDEST);
 		watch_all(&w);
-		for (uint32_t id = 0; id < s->nr; id++) {
-			entry_of(s, id)->generation += laps[i];
-			entry_of(s, id)->before += 8ULL * laps[i];
-		}
+		entry_of(s, 1)->generation += laps[i];
+		entry_of(s, 1)->before += 8 * laps[i];
 		s->index->commit_generation += laps[i];
 		write_events(s, 2);
 		while (live_look(&w.o, &w.it) == LIVE_EVENTS) {
@@ -617,57 +613,99 @@ static void a_very_long_stop_is_an_overrun(void)
 			check(live_accept(&w.o, &w.it, nr) == 1);
 		}
 		/* 5 are on the sub-buffer, 3 of them passed for the second time */
-		check(w.o.count == 8ULL * laps[i] + 5);
-		check(w.o.missed == 8ULL * laps[i] - 3);
+		check(w.o.count == 8 * laps[i] + 5);
+		check(w.o.missed == 8 * laps[i] - 3);
 		sim_free(s);
 	}
 }
 
-/* The oldest is where no generation is missing before the newest. */
-static void the_run_ends_at_the_first_gap(void)
+/* In whatever order they are; what is not committed to yet is not there. */
+static void the_oldest_is_found_anywhere(void)
 {
-	uint32_t nr = 2000;
-	size_t size = sizeof(struct trace_live_index) +
-		      nr * sizeof(struct trace_live_subbuf);
-	struct trace_live_index *index = calloc(1, size);
-	struct live_observer o = { .index = index, .entries_offset = sizeof(*index),
-				   .entry_size = sizeof(struct trace_live_subbuf) };
-	struct trace_live_subbuf *e = (void *)(index + 1);
+	struct sim *s = quiet(MAX_SUBBUFS, 1);
+	struct live_observer o;
+	uint64_t generation;
+	uint32_t i, id;
 
-	for (uint32_t n = 1; n <= nr; n += n < 600 ? 1 : 97) {
-		o.nr_subbufs = n;
-		for (uint32_t gap = 0; gap <= n; gap += 1 + n / 50) {
-			/* Some order, generations from 4 down to 4 - n + 1. */
-			for (uint32_t i = 0; i < n; i++)
-				e[(i * 7919ULL + 3) % n].generation = FAR_AWAY;
-			for (uint32_t i = 0; i < n; i++)
-				e[n - 1 - i].generation = i == gap ? FAR_AWAY : 4 - i;
-			check(live__run_length(&o, 4) == (gap < n ? gap : n));
-		}
+	check(!attach(&o, s, LIVE_FROM_OLDEST));
+	for (i = 0; i < s->nr; i++)
+		entry_of(s, (i * 37 + 5) % s->nr)->generation = 100 + i;
+	for (i = 0; i < s->nr; i++) {
+		id = live__find_above(&o, 99 + i, 170, &generation);
+		check(id == (i * 37 + 5) % s->nr || 100 + i > 163);
+		check(generation == 100 + i);
 	}
-	free(index);
+	check(live__find_above(&o, 163, 170, &generation) == s->nr);
+	check(live__find_above(&o, 0, 99, &generation) == s->nr);
+	check(live__find_above(&o, 0, 101, &generation) == 5 && generation == 100);
+	entry_of(s, 5)->generation = 0;
+	check(live__find_above(&o, 0, 101, &generation) == 42 && generation == 101);
+	sim_free(s);
 }
 
-/* The reader's, never entered, has a number that is in use again by now. */
-static void an_old_number_is_not_mistaken(void)
+/* A writer that is at the oldest as soon as it is found: each jump aims further. */
+static void a_jump_gets_ahead_of_a_quick_writer(void)
 {
-	for (uint32_t number = 1; number <= 4; number++) {
-		struct sim *s = quiet(6, 1);
-		struct watcher w;
+	struct sim *s = quiet(MAX_SUBBUFS, 1);
+	struct watcher w;
+	uint64_t last = 0;
 
-		write_subbufs(s, 3);
-		write_events(s, 2);
-		entry_of(s, 0)->generation = number;
-		entry_of(s, 0)->before = 999;
-		entry_of(s, 0)->size = 256;
-		begin(&w, s, LIVE_FROM_NOW);
-		check(w.o.first == 26);
-		begin(&w, s, LIVE_FROM_OLDEST);
-		check(w.o.first == (number == 4 ? 24 : 8 * number));
-		watch_all(&w);
-		check(w.o.count == 26);
-		sim_free(s);
+	write_subbufs(s, 2 * s->nr);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	write_subbufs(s, 3);
+	for (int i = 0; i < 2 * LIVE_RUSH; i++) {
+		live__jump(&w.o);
+		check(w.o.generation > last);
+		check(w.o.rushed <= LIVE_RUSH);
+		last = w.o.generation;
+		if (i > 7)
+			check(last == s->index->commit_generation);
+		write_subbufs(s, 1);
 	}
+	watch_all(&w);
+	check(w.o.rushed == 0);
+	check(w.o.count == s->seq && w.o.first + w.o.seen + w.o.missed == s->seq);
+	sim_free(s);
+}
+
+/* The reader's was consumed long ago: it is the oldest, and then there is a gap. */
+static void what_the_reader_has_is_shown_first(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+
+	write_subbufs(s, 2);
+	consume(s);	/* the first sub-buffer is the reader's now */
+	write_subbufs(s, 20);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(w.o.first == 0 && w.o.generation == 1);
+	watch_all(&w);
+	check(w.gaps == 1);
+	check(w.o.count == 176 && w.o.seen + w.o.missed == 176);
+	check(w.o.seen == 8 + 8 * 5);
+	sim_free(s);
+}
+
+/* A reset that is done before a sub-buffer of the new epoch is found. */
+static void a_reset_leaves_the_observer_nowhere(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+
+	write_subbufs(s, 13);	/* each has been left, and has a size */
+	begin(&w, s, LIVE_FROM_OLDEST);
+	watch_all(&w);
+	reset(s);
+	store64(&entry_of(s, s->commit)->generation, 0);
+	check(live_look(&w.o, &w.it) == LIVE_RESET);
+	check(w.o.generation == 0);
+	check(live_look(&w.o, &w.it) == LIVE_NOTHING);
+	store64(&entry_of(s, s->commit)->generation, s->index->commit_generation);
+	w.next = 0;
+	write_events(s, 3);
+	watch_all(&w);
+	check(w.o.seen == 3 && w.o.count == 3);
+	sim_free(s);
 }
 
 static void damage_is_told(void)
@@ -694,32 +732,70 @@ static void damage_is_told(void)
 	sim_free(s);
 }
 
-/* Whatever an index says, nothing outside is read. */
+/* One word of the index says what cannot be. */
+struct wrong {
+	size_t offset;
+	uint64_t value;
+};
+
+#define WRONG(member, value)	{ offsetof(struct trace_live_index, member), value }
+
+static const struct wrong wrongs[] = {
+	WRONG(struct_len, 191), WRONG(entry_size, 24), WRONG(entry_size, 36),
+	WRONG(entry_size, 0), WRONG(entry_size, ~0U), WRONG(entries_offset, ~7ULL),
+	WRONG(entries_offset, 128), WRONG(entries_offset, 196),
+	WRONG(subbufs_offset, ~7ULL), WRONG(subbufs_offset, 0),
+	WRONG(subbufs_offset, 192 + 4 * 32 + 8), WRONG(nr_subbufs, 0),
+	WRONG(nr_subbufs, 5), WRONG(nr_subbufs, ~0U), WRONG(subbuf_size, 276),
+	WRONG(subbuf_size, 16), WRONG(subbuf_size, 0), WRONG(subbuf_size, ~3U),
+	WRONG(subbuf_size, 270), WRONG(data_offset, 4), WRONG(data_offset, 0),
+	WRONG(data_offset, ~3U), WRONG(data_offset, 18), WRONG(commit_offset, 12),
+	WRONG(commit_offset, ~3U), WRONG(commit_offset, 4), WRONG(commit_size, 0),
+	WRONG(commit_size, 16),
+};
+
+/* Of those that are tried, these have 64 bits. */
+static bool is_wide(const struct wrong *wrong)
+{
+	return wrong->offset == offsetof(struct trace_live_index, entries_offset) ||
+	       wrong->offset == offsetof(struct trace_live_index, subbufs_offset);
+}
+
 static void an_index_that_cannot_be_is_refused(void)
+{
+	struct sim *s = quiet(4, 1);
+	struct live_mapping part = s->map;
+	struct live_observer o;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
+		char *at = (char *)s->index + wrongs[i].offset;
+		uint64_t was = is_wide(&wrongs[i]) ? *(__u64 *)at : *(__u32 *)at;
+
+		if (is_wide(&wrongs[i]))
+			*(__u64 *)at = wrongs[i].value;
+		else
+			*(__u32 *)at = wrongs[i].value;
+		if (!check(attach(&o, s, LIVE_FROM_OLDEST) == -EINVAL))
+			printf("# %zu: %llu\n", i, (unsigned long long)wrongs[i].value);
+		if (is_wide(&wrongs[i]))
+			*(__u64 *)at = was;
+		else
+			*(__u32 *)at = was;
+	}
+	part.size--;
+	check(live_attach(&o, &part, LIVE_FROM_OLDEST) == -EINVAL);
+	part.size = sizeof(*s->index) - 1;
+	check(live_attach(&o, &part, LIVE_FROM_OLDEST) == -EINVAL);
+	check(!attach(&o, s, LIVE_FROM_OLDEST));
+	sim_free(s);
+}
+
+/* Whatever an entry says, nothing outside is read. */
+static void an_entry_that_cannot_be_is_refused(void)
 {
 	struct sim *s = quiet(4, 1);
 	struct live_observer o;
 	struct watcher w;
-
-	check(live_attach(&o, s->index, sizeof(*s->index), s->subbufs,
-			  4 * s->f.subbuf_size, &s->f, 0) == -EINVAL);
-	check(live_attach(&o, s->index, 16, s->subbufs,
-			  4 * s->f.subbuf_size, &s->f, 0) == -EINVAL);
-	check(live_attach(&o, s->index, s->index_size, s->subbufs,
-			  4 * s->f.subbuf_size - 1, &s->f, 0) == -EINVAL);
-	s->index->entries_offset = ~7U;
-	check(attach(&o, s, 0) == -EINVAL);
-	s->index->entries_offset = sizeof(*s->index) + 4;
-	check(attach(&o, s, 0) == -EINVAL);
-	s->index->entries_offset = sizeof(*s->index);
-	s->index->entry_size = 24;
-	check(attach(&o, s, 0) == -EINVAL);
-	s->index->entry_size = sizeof(struct trace_live_subbuf);
-	s->index->nr_subbufs = ~0U;
-	check(attach(&o, s, 0) == -EINVAL);
-	s->index->nr_subbufs = 0;
-	check(attach(&o, s, 0) == -EINVAL);
-	s->index->nr_subbufs = 4;
 
 	write_subbufs(s, 2);
 	begin(&w, s, LIVE_FROM_OLDEST);
@@ -745,6 +821,7 @@ static void random_indexes_do_no_harm(void)
 		struct live_observer o;
 		struct subbuf_iter it;
 		struct subbuf_record rec;
+		/* What the layout is was read once and checked. */
 		uint32_t *word = (uint32_t *)&s->index->epoch;
 		uint32_t *end = (uint32_t *)entry_of(s, 4);
 
@@ -779,7 +856,7 @@ static void a_position_is_what_the_kernel_wants(void)
 	begin(&w, s, LIVE_FROM_OLDEST);
 	watch_all(&w);
 	p = live_position(&w.o, 100);
-	check(p.epoch == 0 && p.generation == 5 && p.read == 96);
+	check(p.size == 40 && p.epoch == 0 && p.generation == 5 && p.read == 96);
 	check(p.flags == 0 && p.bytes == 100);
 	write_subbufs(s, 1);
 	watch_all(&w);
@@ -809,10 +886,13 @@ static const struct {
 	TEST(a_reset_is_told),
 	TEST(a_reset_under_way_is_waited_for),
 	TEST(a_very_long_stop_is_an_overrun),
-	TEST(the_run_ends_at_the_first_gap),
-	TEST(an_old_number_is_not_mistaken),
+	TEST(the_oldest_is_found_anywhere),
+	TEST(a_jump_gets_ahead_of_a_quick_writer),
+	TEST(what_the_reader_has_is_shown_first),
+	TEST(a_reset_leaves_the_observer_nowhere),
 	TEST(damage_is_told),
 	TEST(an_index_that_cannot_be_is_refused),
+	TEST(an_entry_that_cannot_be_is_refused),
 	TEST(random_indexes_do_no_harm),
 	TEST(a_position_is_what_the_kernel_wants),
 };

@@ -2,24 +2,36 @@
 /*
  * Records of many sources in the order of time.
  *
- * Each source is in one of these states; the queue has the READY ones, by the
- * time stamps of the records they hold.
+ * The states of a source. The queue has those that are READY, by the time stamps
+ * of the records they hold.
  *
- *	EMPTY	had nothing when it was asked last
- *	READY	holds its next record
- *	FAILING	told an error, which is yet to be passed on
- *	GONE	at its end, or failed
+ *	state	 what it is			goes to		 when
  *
- *	EMPTY -> READY, FAILING, GONE	it was asked
- *	READY -> READY, EMPTY, FAILING, GONE
- *					its record was handed out, it was asked again
- *	FAILING -> EMPTY, GONE		the error was passed on: EMPTY if it is not the end
+ *	EMPTY	 it had nothing when it was	READY		 a look finds a record
+ *		 asked last			FAILING		 a look finds an error
+ *						GONE		 a look finds its end
+ *	READY	 it holds its next record	READY, EMPTY,	 the record was handed
+ *						FAILING, GONE	 out, it is asked again
+ *	FAILING	 it told an error, which is	EMPTY, GONE	 the error was passed on;
+ *		 yet to be passed on				 EMPTY: it goes on
+ *	GONE	 at its end, or failed
  *
- * Who holds the oldest record goes next. If one is EMPTY, something older may
- * be on its way there: a writer takes the time first and is done later. So the
- * record waits until all that are EMPTY were asked once more, and had nothing,
- * delay_ns after the record was found. They are asked in rounds, and a round
- * lets go all records that were found long enough before it began.
+ * The source with the oldest record is next. If another one is EMPTY, something
+ * older may be on its way there: a writer takes the time first, and is done later.
+ * So a record waits until a look at all that are EMPTY, which began delay_ns after
+ * the record arrived, has found nothing. What comes too late then is handed out at
+ * once, and marked TRACEMAP_LATE.
+ *
+ * No event is lost for the sake of that order. While a source is EMPTY, each look
+ * reads ahead what all CPUs have (ahead.c), and each batch of that waits from when
+ * it was read, not from when it is the next: what is behind does not wait anew.
+ * While none is EMPTY, a CPU that writes more than is taken is read ahead, too, as
+ * soon as its buffer fills: for that there is a look every LOOK_NS. And when there is no
+ * memory to read ahead into, no record waits any more.
+ *
+ * To wait so is to wake up, which writes events where idling, timers or scheduling
+ * are traced, and these have to wait as well. So by default two waits in a row are as
+ * long as delay_ns, and from then on one ends in each REST_NS.
  *
  * A source is asked for more only when the next record is wanted: until then
  * the memory of the one handed out is not let go of.
@@ -31,26 +43,30 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cpu.h"
 #include "queue.h"
 #include "tracemap.h"
 
-#define DEFAULT_DELAY_NS	(10 * 1000 * 1000)
 #define NSEC_PER_MSEC		1000000
+
+/*
+ * How long a record waits if nothing else was said. Where every CPU has a live index,
+ * to look costs nothing, and that is enough for a writer to come to its end.
+ */
+#define DELAY_NS		(10 * NSEC_PER_MSEC)
+#define DELAY_WITH_INDEX_NS	NSEC_PER_MSEC
+
+/* From the third wait in a row on, one ends in such a time. */
+#define REST_NS			(10 * NSEC_PER_MSEC)
+
+/* How often all CPUs are looked at while there are records, and while they wait. */
+#define LOOK_NS			NSEC_PER_MSEC
+#define LOOK_WAITING_NS		(10 * NSEC_PER_MSEC)
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define noinline		__attribute__((noinline))
 #define always_inline		__attribute__((always_inline))
-
-/* A mark: at that time, events up to this number were there. */
-#define MARKS			4
-
-struct mark {
-	uint64_t until;
-	uint64_t at;
-};
 
 enum state { EMPTY, READY, FAILING, GONE };
 
@@ -61,11 +77,8 @@ enum state { EMPTY, READY, FAILING, GONE };
  *	merge's @none
  * @batch: where the record is from; @none if it is not of a tracemap_cpu
  * @before: where the iterator of @batch stood before the record
- * @round: how many rounds there had been when it was found
- * @found: when that was; 0 if nobody needed to know yet
- * @marks: what is known to be behind its batch, oldest first
- * @nr_marks: how many these are
- * @passed: events fetched while there were marks
+ * @looks: how many looks there had been when the record was found
+ * @arrived: when it was found, or the batch it is of
  * @state: see above
  * @error: while FAILING
  * @says_fresh: it tells what it has found at once, see TRACEMAP_FRESH
@@ -77,11 +90,8 @@ struct source {
 	struct tracemap_batch *run;
 	struct tracemap_batch *batch;
 	const unsigned char *before;
-	uint64_t round;
-	uint64_t found;
-	struct mark marks[MARKS];
-	unsigned int nr_marks;
-	uint64_t passed;
+	uint64_t looks;
+	uint64_t arrived;
 	enum state state;
 	int error;
 	bool says_fresh;
@@ -94,29 +104,40 @@ struct source {
  * @head: what the inline part knows; it comes first. @head.run is the batch of
  *	the source whose record was handed out last, while nothing but time stamps
  *	decides how it goes on; else @none
- * @plain: no source is EMPTY, and the queue has no heap
  * @used: the record of the first in the queue was handed out
  * @nr_empty: sources that are EMPTY
  * @queue: those READY
  * @last: the latest time stamp handed out before the first in the queue had its
  *	turn
- * @rounds: how many rounds there were
- * @round_began: when the last of them began
- * @due: when the oldest record may go out; 0: now; UINT64_MAX: there is none
+ * @looks: how many looks at all sources there were
+ * @look_began: when the last of them began
+ * @look_due: when the next is due though nothing waits for it
+ * @now: when the last batch or record arrived
+ * @no_room: some CPU's buffer fills, and there is no memory to read ahead into
+ * @due: when to look again; 0: now; UINT64_MAX: when a source has something
+ * @delay_ns: how long a record waits
+ * @delay_by_index: that is by whether every CPU has a live index
+ * @wait_ends: when the last wait for that is over
+ * @rested: when it has rested from all of them
  * @nr_failing: sources that are FAILING
  * @ask_all: before anything else
  */
 struct tracemap_merge {
 	struct tracemap_merge_head head;
-	bool plain;
 	bool used;
 	unsigned int nr_empty;
 	struct queue queue;
 	uint64_t last;
-	uint64_t rounds;
-	uint64_t round_began;
+	uint64_t looks;
+	uint64_t look_began;
+	uint64_t look_due;
+	uint64_t now;
+	bool no_room;
 	uint64_t due;
 	uint64_t delay_ns;
+	bool delay_by_index;
+	uint64_t wait_ends;
+	uint64_t rested;
 	unsigned int nr_failing;
 	int failed_cpu;
 	bool flushing;
@@ -125,14 +146,6 @@ struct tracemap_merge {
 	unsigned int nr_sources;
 	struct tracemap_batch none;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 static inline always_inline struct source *first_source(const struct tracemap_merge *m)
 {
@@ -162,22 +175,21 @@ static uint64_t time_since(const struct source *s, const unsigned char *before)
 	return it.ts;
 }
 
-/* Now, that is. When, is only of interest if somebody may have older ones. */
-static void source_found(const struct tracemap_merge *m, struct source *s)
+static void source_found(struct tracemap_merge *m, struct source *s)
 {
-	s->round = m->rounds;
-	s->found = m->nr_empty && m->delay_ns ? now_ns() : 0;
+	m->now = tracemap__now();
+	s->looks = m->looks;
+	s->arrived = m->now;
 }
 
-static uint64_t count_events(const struct tracemap_batch *b)
+/* What was read ahead arrived then, and needs no look after it is taken. */
+static void batch_found(struct tracemap_merge *m, struct source *s)
 {
-	struct subbuf_iter it = b->it;
-	struct subbuf_record r;
-	uint64_t events = b->events;
-
-	while (subbuf_next(&it, &r))
-		events++;
-	return events;
+	source_found(m, s);
+	if (!s->cpu->arrived)
+		return;
+	s->looks--;
+	s->arrived = s->cpu->arrived;
 }
 
 /* The next of the batch, or the loss that has no record behind it. */
@@ -196,53 +208,6 @@ static int next_in_batch(struct source *s)
 	}
 	source_hold(s, &r, before);
 	return 1;
-}
-
-/* Events that are there, behind the batch. Files do not tell. */
-static uint64_t count_behind(const struct tracemap_cpu *cpu)
-{
-	struct tracemap_figures f;
-	uint64_t passed;
-
-	if (tracemap_cpu_figures(cpu, &f))
-		return 0;
-	passed = f.overwritten + f.consumed;
-	if (cpu->way == &tracemap__way_observe)
-		passed = cpu->observe.observer.count + count_events(&cpu->batch);
-	return f.committed > passed ? f.committed - passed : 0;
-}
-
-/*
- * A batch came. Its events were found when the first of the marks behind them
- * was made: not every sub-buffer of a CPU that is behind has to wait anew.
- */
-static void batch_found(const struct tracemap_merge *m, struct source *s)
-{
-	source_found(m, s);
-	if (!s->nr_marks)
-		return;
-	if (s->batch->missed == TRACEMAP_MISSED_UNKNOWN)
-		s->nr_marks = 0;
-	s->passed += s->batch->missed + count_events(s->batch);
-	while (s->nr_marks && s->marks[0].until < s->passed)
-		memmove(s->marks, s->marks + 1, --s->nr_marks * sizeof(*s->marks));
-	if (s->nr_marks)
-		s->found = s->marks[0].at;
-}
-
-/* It waits. So does, from now on, what is there behind its batch. */
-static void source_waits(const struct tracemap_merge *m, struct source *s, uint64_t now)
-{
-	struct mark *mark = &s->marks[s->nr_marks];
-
-	if (!s->found)
-		s->found = now;
-	if (!s->cpu || s->nr_marks == MARKS ||
-	    (s->nr_marks && now - mark[-1].at < m->delay_ns / MARKS))
-		return;
-	s->nr_marks++;
-	mark->until = s->passed + count_behind(s->cpu);
-	mark->at = now_ns();
 }
 
 /* Within a sub-buffer time could pass the largest there is, and be late. */
@@ -283,7 +248,7 @@ static int ask_plugged(struct tracemap_merge *m, struct source *s)
 	if (fresh || s->state == EMPTY)
 		source_found(m, s);
 	else if (!s->says_fresh)
-		s->round = m->rounds;	/* it may have come since */
+		s->looks = m->looks;	/* it may have come since */
 	s->item.rec.flags &= ~(TRACEMAP_FRESH | TRACEMAP_LATE);
 	s->item.rec.cpu = s->plugged.cpu;
 	return 1;
@@ -322,23 +287,60 @@ static void source_go_on(struct tracemap_merge *m, struct source *s)
 	source_ask(m, s);
 }
 
-/* Ask all that are EMPTY. What they have is found after the round began. */
-static void ask_round(struct tracemap_merge *m)
-{
-	uint64_t now = m->delay_ns && !m->flushing ? now_ns() : 0;
-	unsigned int i;
+/* ---- Looking at all of them ---- */
 
-	m->rounds++;
-	m->round_began = now;
+/* What its record is in has been copied to somewhere else. */
+static void source_moved(struct source *s, ptrdiff_t moved)
+{
+	s->before += moved;
+	if (s->item.rec.data)
+		s->item.rec.data = (const unsigned char *)s->item.rec.data + moved;
+}
+
+/* Returns whether there is more. */
+static bool source_read_ahead(struct tracemap_merge *m, struct source *s)
+{
+	bool fills = tracemap__is_filling(s->cpu);
+	ptrdiff_t moved;
+	int ret;
+
+	if (!fills && !m->nr_empty)
+		return false;
+	ret = tracemap__read_ahead(s->cpu, s->before, &moved);
+	if (moved)
+		source_moved(s, moved);
+	if (ret == -ENOBUFS)
+		m->no_room |= fills;
+	return ret > 0;
+}
+
+/*
+ * Ask all that are EMPTY, then read ahead. Returns whether there is more to be had at
+ * once: from a source that was EMPTY, or that has had its turn.
+ */
+static bool look_at_all(struct tracemap_merge *m)
+{
+	unsigned int i, nr_empty = m->nr_empty;
+	bool more = false;
+
+	m->looks++;
+	m->look_began = tracemap__now();
 	m->ask_all = false;
+	m->no_room = false;
+	for (i = 0; i < m->nr_sources; i++) {
+		if (m->sources[i]->state == EMPTY)
+			source_ask(m, m->sources[i]);
+	}
+	more = m->nr_empty != nr_empty;
 	for (i = 0; i < m->nr_sources; i++) {
 		struct source *s = m->sources[i];
 
-		if (s->state == EMPTY)
-			source_ask(m, s);
-		else if (s->state == READY && now)
-			source_waits(m, s, now);
+		if (s->state == READY && s->cpu)
+			more |= source_read_ahead(m, s);
 	}
+	m->now = tracemap__now();
+	m->look_due = m->now + LOOK_NS;
+	return more;
 }
 
 /* ---- May the oldest record go? ---- */
@@ -346,15 +348,12 @@ static void ask_round(struct tracemap_merge *m)
 /* Nothing older can come any more, of those who have nothing. */
 static inline always_inline bool waited(const struct tracemap_merge *m, const struct source *s)
 {
-	if (!m->nr_empty)
+	if (!m->nr_empty || m->no_room)
 		return true;
-	if (m->rounds == s->round)
+	if (m->looks == s->looks || m->look_began < s->arrived)
 		return false;
-	/*
-	 * If nobody knew when it was found, a round has said so by now; without a
-	 * delay all times are 0.
-	 */
-	return m->flushing || m->round_began - s->found >= m->delay_ns;
+	return m->flushing || (m->look_began >= m->wait_ends &&
+			       m->look_began - s->arrived >= m->delay_ns);
 }
 
 static int tell_failure(struct tracemap_merge *m)
@@ -376,27 +375,60 @@ static int tell_failure(struct tracemap_merge *m)
 	return s->error;
 }
 
+static bool has_buffers(const struct tracemap_merge *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sources; i++) {
+		if (m->sources[i]->state == READY && m->sources[i]->cpu)
+			return true;
+	}
+	return false;
+}
+
+/* When the first record may go. A wait begins, unless one goes on. */
+static uint64_t begin_to_wait(struct tracemap_merge *m, uint64_t end)
+{
+	if (m->delay_by_index && m->delay_ns < REST_NS && m->look_began >= m->wait_ends) {
+		m->wait_ends = end;
+		if (m->rested > end + REST_NS)
+			m->wait_ends = m->rested - REST_NS;
+		if (m->rested < m->wait_ends)
+			m->rested = m->wait_ends;
+		m->rested += REST_NS;
+	}
+	return end > m->wait_ends ? end : m->wait_ends;
+}
+
+/*
+ * No record waits for a CPU that has one waiting itself, so what comes there wakes
+ * no caller: its buffer is looked at after a while.
+ */
 static int nothing_yet(struct tracemap_merge *m)
 {
 	const struct source *s = first_source(m);
 
 	m->flushing = false;
 	m->due = UINT64_MAX;
-	if (s && m->delay_ns < UINT64_MAX - s->found)
-		m->due = s->found + m->delay_ns;
+	if (!s)
+		return 0;
+	if (m->delay_ns < UINT64_MAX - s->arrived)
+		m->due = begin_to_wait(m, s->arrived + m->delay_ns);
+	if (m->due > m->now + LOOK_WAITING_NS && has_buffers(m))
+		m->due = m->now + LOOK_WAITING_NS;
 	return 0;
 }
 
 /* 1: the first in the queue may go. What is late waits for nobody. */
 static int choose(struct tracemap_merge *m)
 {
-	unsigned int nr_empty = UINT_MAX;
+	bool more = true;
 
+	if (m->ask_all || m->now >= m->look_due)
+		look_at_all(m);
 	for (;;) {
 		const struct source *s;
 
-		if (m->ask_all)
-			ask_round(m);
 		if (m->nr_failing)
 			return tell_failure(m);
 		s = first_source(m);
@@ -404,11 +436,9 @@ static int choose(struct tracemap_merge *m)
 			return 1;
 		if (!m->nr_empty)
 			return -ENODATA;
-		/* Did the last round bring nothing? */
-		if (m->nr_empty == nr_empty)
+		if (!more)
 			return nothing_yet(m);
-		nr_empty = m->nr_empty;
-		ask_round(m);
+		more = look_at_all(m);
 	}
 }
 
@@ -426,7 +456,6 @@ static void hand_out(struct tracemap_merge *m, struct tracemap_record *rec)
 	else
 		m->head.run = s->run;
 	m->head.run_end = queue_second_ts(&m->queue);
-	m->plain = !m->nr_empty && !m->queue.in_heap;
 }
 
 /*
@@ -464,17 +493,6 @@ static noinline int merge_slow(struct tracemap_merge *m, struct tracemap_record 
 	return merge_go_on(m, rec);
 }
 
-/* The first in the queue has something, and nobody has to be asked before. */
-static inline always_inline int begin_turn(struct tracemap_merge *m, struct tracemap_record *rec)
-{
-	struct source *s = first_source(m);
-
-	m->head.run = s->run;
-	m->head.run_end = s->item.behind->rec.ts;
-	*rec = s->item.rec;
-	return 1;
-}
-
 /* The first has its next record, of which nothing is known but its time. */
 static int merge_requeue(struct tracemap_merge *m, struct tracemap_record *rec, uint64_t last)
 {
@@ -485,19 +503,38 @@ static int merge_requeue(struct tracemap_merge *m, struct tracemap_record *rec, 
 }
 
 /*
- * The same where some have nothing, or there is a heap. What went out last is not
- * known here, but only matters if more than time stamps decide.
+ * It is the turn of a source that has to wait, behind that of @before. What went out
+ * last is not known here, but only matters if more than time stamps decide.
  */
-static noinline int next_turn_slow(struct tracemap_merge *m, struct tracemap_record *rec)
+static noinline int turn_waits(struct tracemap_merge *m, struct tracemap_record *rec,
+			       const struct source *before)
+{
+	m->used = false;
+	end_turn(m, before->item.rec.ts - time_since(before, before->before));
+	return merge_go_on(m, rec);
+}
+
+/* The first in the queue is next, behind the turn of @before, until @end. */
+static inline always_inline int begin_turn(struct tracemap_merge *m, struct tracemap_record *rec,
+					   const struct source *before, uint64_t end)
 {
 	const struct source *s = first_source(m);
 
-	queue_move_any_first(&m->queue);
-	if (waited(m, first_source(m)))
-		return begin_turn(m, rec);
-	m->used = false;
-	end_turn(m, s->item.rec.ts - time_since(s, s->before));
-	return merge_go_on(m, rec);
+	if (!likely(waited(m, s)))
+		return turn_waits(m, rec, before);
+	m->head.run = s->run;
+	m->head.run_end = end;
+	*rec = s->item.rec;
+	return 1;
+}
+
+/* A call of its own, so that a turn among few saves no registers for it. */
+static noinline int next_turn_of_many(struct tracemap_merge *m, struct tracemap_record *rec)
+{
+	const struct source *before = first_source(m);
+
+	queue_tree_move_first(&m->queue);
+	return begin_turn(m, rec, before, queue_tree_second(&m->queue));
 }
 
 /*
@@ -506,10 +543,12 @@ static noinline int next_turn_slow(struct tracemap_merge *m, struct tracemap_rec
  */
 static inline always_inline int next_turn(struct tracemap_merge *m, struct tracemap_record *rec)
 {
-	if (!likely(m->plain))
-		return next_turn_slow(m, rec);
-	queue_move_first(&m->queue);
-	return begin_turn(m, rec);
+	const struct source *before = first_source(m);
+
+	if (m->queue.in_tree)
+		return next_turn_of_many(m, rec);
+	queue_ring_move_first(&m->queue);
+	return begin_turn(m, rec, before, m->queue.first->behind->rec.ts);
 }
 
 /**
@@ -544,8 +583,10 @@ int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, u
  * is without a call. This one is for those who cannot use what is inline.
  *
  * A record comes when there is no older one any more: every other source has a
- * later one, or still has nothing, delay_ns after this one was found. If an
- * older one comes nevertheless, it is handed out as soon as it is found, and
+ * later one, or still has nothing, delay_ns after this one was found. What is behind
+ * it in a CPU's buffer waits at the same time, in memory if the buffer fills, and no
+ * longer than there is memory for that: see @ahead_bytes of struct tracemap_options.
+ * If an older one comes nevertheless, it is handed out as soon as it is found, and
  * its flags have TRACEMAP_LATE. Records of one source always keep their order.
  * Of several at the same time, which comes first is not said.
  *
@@ -598,7 +639,7 @@ int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms)
 
 	if (m->due == UINT64_MAX)
 		return timeout_ms;
-	now = m->due ? now_ns() : 0;
+	now = m->due ? tracemap__now() : 0;
 	if (m->due <= now)
 		return 0;
 	ms = (m->due - now - 1) / NSEC_PER_MSEC + 1;
@@ -638,7 +679,9 @@ int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 /**
  * tracemap_merge_new - begin to merge
  * @m: where to put the handle
- * @options: how; NULL: with a delay of 10 ms
+ * @options: how; NULL: with a delay of 1 ms, or up to 10 where one follows another, if
+ *	all that is merged are CPUs with a live index, see TRACEMAP_MAP and
+ *	TRACEMAP_OBSERVE, else of 10 ms
  *
  * Return: 0; -EINVAL if @options are none; -E2BIG if they have something that this
  * library does not know; -ENOMEM.
@@ -660,7 +703,8 @@ int tracemap_merge_new(struct tracemap_merge **m,
 		return -ENOMEM;
 	new->head.run = &new->none;
 	new->failed_cpu = -1;
-	new->delay_ns = options ? options->delay_ns : DEFAULT_DELAY_NS;
+	new->delay_by_index = !options;
+	new->delay_ns = options ? options->delay_ns : DELAY_NS;
 	*m = new;
 	return 0;
 }
@@ -712,7 +756,7 @@ void tracemap_merge_free(struct tracemap_merge *m)
 		free(s);
 	}
 	free(m->sources);
-	free(m->queue.heap);
+	free(m->queue.slots);
 	free(m);
 }
 
@@ -733,12 +777,27 @@ static struct source *source_new(struct tracemap_merge *m, int cpu)
 	s->run = &m->none;
 	s->batch = &m->none;
 	s->item.rec.cpu = cpu;
+	s->item.place = m->nr_sources;
 	s->state = EMPTY;
 	sources[m->nr_sources++] = s;
 	m->nr_empty++;
 	m->ask_all = true;
 	end_turn(m, m->head.run->it.ts);
 	return s;
+}
+
+/* After a source was added. */
+static void set_delay(struct tracemap_merge *m)
+{
+	unsigned int i;
+
+	if (!m->delay_by_index)
+		return;
+	m->delay_ns = DELAY_WITH_INDEX_NS;
+	for (i = 0; i < m->nr_sources; i++) {
+		if (!m->sources[i]->cpu || !tracemap__has_index(m->sources[i]->cpu))
+			m->delay_ns = DELAY_NS;
+	}
 }
 
 static bool has_cpu(const struct tracemap_merge *m, const struct tracemap_cpu *cpu)
@@ -772,6 +831,7 @@ int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu)
 	if (!s)
 		return -ENOMEM;
 	s->cpu = cpu;
+	set_delay(m);
 	return 0;
 }
 
@@ -816,5 +876,6 @@ int tracemap_merge_add_source(struct tracemap_merge *m,
 	if (!s)
 		return -ENOMEM;
 	s->plugged = *source;
+	set_delay(m);
 	return 0;
 }

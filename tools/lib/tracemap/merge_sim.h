@@ -47,6 +47,7 @@ static void need(bool ok, const char *what)
 /* ---- The clock; it takes the place of the C library's ---- */
 
 static uint64_t sim_ns;
+static uint64_t sim_step;	/* what goes by from one look at it to the next */
 static unsigned int clock_calls;
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -54,6 +55,7 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	check(id == CLOCK_MONOTONIC);
 	t->tv_sec = sim_ns / 1000000000;
 	t->tv_nsec = sim_ns % 1000000000;
+	sim_ns += sim_step;
 	clock_calls++;
 	return 0;
 }
@@ -74,17 +76,13 @@ struct body {
 
 /* ---- A CPU ---- */
 
-#define SENT_MAX	2048
-
 struct tube {
 	struct tracemap_cpu *cpu;
 	int number;
 	int in, out;
 	uint32_t seq;			/* of the next event */
-	uint32_t sent[SENT_MAX];	/* events in so many sub-buffers and before */
-	uint32_t nr_sent;
-	uint32_t overwritten;		/* events that are to be, but are there yet */
 	bool reset;			/* what is fetched next says so */
+	bool fills;
 	struct subbuf_make make;
 };
 
@@ -94,17 +92,9 @@ static struct way tube_way;
 
 static const struct subbuf_format tube_format = { SUBBUF_SIZE, 8, 8, 16, false };
 
-/* What tracefs would tell: events that are in the pipe, and those that were. */
-static int tube_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
+static bool tube_is_filling(const struct tracemap_cpu *cpu)
 {
-	const struct tube *t = tubes_by_number[cpu->number];
-	int unread;
-
-	need(!ioctl(t->out, FIONREAD, &unread), "FIONREAD");
-	f->committed = t->sent[t->nr_sent] + t->overwritten + 7;
-	f->overwritten = 7;
-	f->consumed = t->sent[t->nr_sent - unread / SUBBUF_SIZE];
-	return 0;
+	return tubes_by_number[cpu->number]->fills;
 }
 
 static int tube_fetch(struct tracemap_cpu *cpu)
@@ -132,7 +122,7 @@ static void tube_open(struct tube *t, int number)
 	need(!tracemap_cpu_open_file(&t->cpu, t->out, number, &tube_format),
 	     "tracemap_cpu_open_file");
 	tube_way = *t->cpu->way;
-	tube_way.figures = tube_figures;
+	tube_way.is_filling = tube_is_filling;
 	tube_way.fetch = tube_fetch;
 	t->cpu->way = &tube_way;
 	tubes_by_number[number] = t;
@@ -150,6 +140,23 @@ static void tube_close(struct tube *t)
 	tube_end(t);
 	tracemap_cpu_close(t->cpu);
 	close(t->out);
+}
+
+/* From now on it is the buffer of a CPU, which fills. */
+static void tube_fills(struct tube *t)
+{
+	t->cpu->dir = dup(t->out);
+	need(t->cpu->dir >= 0, "dup");
+	t->fills = true;
+}
+
+/* Sub-buffers that no source has read yet. */
+static unsigned int tube_unread(const struct tube *t)
+{
+	int bytes;
+
+	need(!ioctl(t->out, FIONREAD, &bytes), "FIONREAD");
+	return bytes / SUBBUF_SIZE;
 }
 
 static void tube_begin(struct tube *t, uint64_t ts)
@@ -173,8 +180,6 @@ static bool tube_event(struct tube *t, uint64_t ts, uint32_t size)
 static void tube_send(struct tube *t, int64_t missed)
 {
 	make_finish(&t->make, missed);
-	need(t->nr_sent < SENT_MAX - 1, "sent");
-	t->sent[++t->nr_sent] = t->seq;
 	need(write(t->in, t->make.bytes, SUBBUF_SIZE) == SUBBUF_SIZE, "write");
 }
 

@@ -21,9 +21,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "read_file.h"
 #include "tracemap-bpf.h"
 
 /* What comes before the raw part of a sample has 8 bytes each, in this order. */
@@ -245,16 +245,10 @@ static int cpu_in_list(const char *list, unsigned int index)
 
 static int online_cpu(unsigned int index)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-	char *list = NULL;
-	size_t room = 0;
-	int ret;
+	char *list = read_file_whole(AT_FDCWD, "/sys/devices/system/cpu/online", NULL);
+	int ret = list ? cpu_in_list(list, index) : -errno;
 
-	if (!file)
-		return -errno;
-	ret = getline(&list, &room, file) < 0 ? -ENOENT : cpu_in_list(list, index);
 	free(list);
-	fclose(file);
 	return ret;
 }
 

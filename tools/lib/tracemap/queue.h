@@ -2,11 +2,22 @@
 /*
  * A queue of records, the oldest first.
  *
- * A heap, the first few of which are kept as a sorted ring. While there are no
- * more than QUEUE_SORTED, which is as many CPUs as most machines have, the heap
- * is empty, and the first becomes the last by turning the ring. Nothing in the
- * ring is younger than anything in the heap. The ring has two at least unless
- * the heap is empty: who is second is known.
+ * Up to QUEUE_RING items are in a ring, sorted. If each of them has its turn, the
+ * first becomes the last by turning the ring; a processor that predicts this does not
+ * wait for the comparison.
+ *
+ * More items are in a tournament: a flat array of time stamps and items. The upper half
+ * of its slots are the items', each at its place. Below, slot i has the older of slots
+ * 2i and 2i + 1, so that slot 1 has the oldest of all. An item that has changed is
+ * compared with the other of its pair once a level. No branch depends on which one
+ * is older: among many sources no processor predicts that.
+ *
+ * One more than the ring has room for takes all of them to the tournament. They go back
+ * when QUEUE_RING / 2 are left and not earlier, so that an item that comes and goes does
+ * not move all others each time.
+ *
+ * The slot of an item that is not in the tournament is NULL, and has UINT64_MAX as its
+ * time. A record may have that time as well: it wins against NULL.
  */
 #ifndef _TRACEMAP_QUEUE_H
 #define _TRACEMAP_QUEUE_H
@@ -14,101 +25,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tracemap.h"
 
-#define QUEUE_SORTED	16
+#define QUEUE_RING	8
 
-/* @behind: the next in the ring, of its last the first */
+/*
+ * @behind: the next in the ring, of its last the first
+ * @place: in the tournament, from 0; no two items have the same
+ */
 struct queue_item {
 	struct tracemap_record rec;
 	struct queue_item *behind;
+	unsigned int place;
+};
+
+struct queue_slot {
+	uint64_t ts;
+	struct queue_item *item;
 };
 
 /**
  * struct queue - items by their time stamps
- * @first: the oldest, NULL if there is none
+ * @first: the oldest, or one of the oldest; NULL if there is none
  * @last: the last of the ring
- * @sorted: how many the ring has
- * @in_heap: how many others there are
- * @heap: these; those at twice the place of one (from 1) are not older
- * @room: how many there may be
+ * @nr: how many there are
+ * @in_tree: they are in the tournament, not in the ring
+ * @slots: of the tournament, twice as many as @places
+ * @places: a power of 2; 0: there is a ring only
  */
 struct queue {
 	struct queue_item *first;
 	struct queue_item *last;
-	unsigned int sorted;
-	unsigned int in_heap;
-	struct queue_item **heap;
-	unsigned int room;
+	unsigned int nr;
+	bool in_tree;
+	struct queue_slot *slots;
+	size_t places;
 };
 
-/* Have room for so many in all. False: no memory. */
-static inline bool queue_reserve(struct queue *q, unsigned int room)
-{
-	struct queue_item **heap;
-
-	if (room <= q->room)
-		return true;
-	heap = (struct queue_item **)realloc(q->heap, (room + 1) * sizeof(*heap));
-	if (!heap)
-		return false;
-	q->heap = heap;
-	q->room = room;
-	return true;
-}
-
-static inline void queue__push(struct queue *q, struct queue_item *item)
-{
-	unsigned int i = ++q->in_heap;
-
-	for (; i > 1 && q->heap[i / 2]->rec.ts > item->rec.ts; i /= 2)
-		q->heap[i] = q->heap[i / 2];
-	q->heap[i] = item;
-}
-
-static inline struct queue_item *queue__pop(struct queue *q)
-{
-	struct queue_item *top = q->heap[1], *item = q->heap[q->in_heap--];
-	unsigned int i = 1, child;
-
-	for (; (child = 2 * i) <= q->in_heap; i = child) {
-		if (child < q->in_heap &&
-		    q->heap[child + 1]->rec.ts < q->heap[child]->rec.ts)
-			child++;
-		if (q->heap[child]->rec.ts >= item->rec.ts)
-			break;
-		q->heap[i] = q->heap[child];
-	}
-	q->heap[i] = item;
-	return top;
-}
-
-/* Put it between the last and the first. */
-static inline void queue__close_ring(struct queue *q, struct queue_item *item)
-{
-	if (!q->sorted++) {
-		q->first = item;
-		q->last = item;
-	}
-	item->behind = q->first;
-	q->last->behind = item;
-}
-
-static inline void queue__append(struct queue *q, struct queue_item *item)
-{
-	queue__close_ring(q, item);
-	q->last = item;
-}
-
-static inline void queue__prepend(struct queue *q, struct queue_item *item)
-{
-	queue__close_ring(q, item);
-	q->first = item;
-}
+/* ---- The ring ---- */
 
 /* Put it somewhere between the first and the last, which is younger. */
-static inline void queue__sort_in(struct queue *q, struct queue_item *item)
+static inline void queue__ring_sort_in(struct queue *q, struct queue_item *item)
 {
 	struct queue_item *before = q->first;
 
@@ -118,54 +77,31 @@ static inline void queue__sort_in(struct queue *q, struct queue_item *item)
 	before->behind = item;
 }
 
-static inline void queue__last_to_heap(struct queue *q)
+static inline void queue__ring_add(struct queue *q, struct queue_item *item)
 {
-	struct queue_item *last = q->first;
-
-	while (last->behind != q->last)
-		last = last->behind;
-	queue__push(q, q->last);
-	last->behind = q->first;
-	q->last = last;
-	q->sorted--;
-}
-
-/* Put one in. */
-static inline void queue_add(struct queue *q, struct queue_item *item)
-{
-	if (q->in_heap && item->rec.ts >= q->heap[1]->rec.ts) {
-		queue__push(q, item);
-		return;
-	}
-	if (!q->sorted || item->rec.ts >= q->last->rec.ts) {
-		queue__append(q, item);
+	if (!q->first) {
+		q->first = item;
+		q->last = item;
 	} else if (item->rec.ts < q->first->rec.ts) {
-		queue__prepend(q, item);
+		item->behind = q->first;
+		q->first = item;
+	} else if (item->rec.ts >= q->last->rec.ts) {
+		q->last->behind = item;
+		q->last = item;
 	} else {
-		queue__sort_in(q, item);
-		q->sorted++;
+		queue__ring_sort_in(q, item);
 	}
-	if (q->sorted > QUEUE_SORTED)
-		queue__last_to_heap(q);
-}
-
-/* Take the first out. */
-static inline void queue_remove_first(struct queue *q)
-{
-	q->first = --q->sorted ? q->first->behind : NULL;
 	q->last->behind = q->first;
-	while (q->sorted < 2 && q->in_heap)
-		queue__append(q, queue__pop(q));
 }
 
-/* Up to when the first is the oldest: the time stamp of the second. */
-static inline uint64_t queue_second_ts(const struct queue *q)
+static inline void queue__ring_remove_first(struct queue *q)
 {
-	return q->sorted > 1 ? q->first->behind->rec.ts : UINT64_MAX;
+	q->first = q->first == q->last ? NULL : q->first->behind;
+	q->last->behind = q->first;
 }
 
-/* The first has become younger than the second. The heap is empty. */
-static inline __attribute__((always_inline)) void queue_move_first(struct queue *q)
+/* In the ring, the first has become younger than the second. */
+static __always_inline void queue_ring_move_first(struct queue *q)
 {
 	struct queue_item *item = q->first;
 
@@ -175,7 +111,151 @@ static inline __attribute__((always_inline)) void queue_move_first(struct queue 
 		return;
 	}
 	q->last->behind = q->first;
-	queue__sort_in(q, item);
+	queue__ring_sort_in(q, item);
+}
+
+/* ---- The tournament ---- */
+
+/* A tournament of which no slot has an item. False: no memory. */
+static inline bool queue__tree_new(struct queue *q, size_t places)
+{
+	size_t i;
+
+	memset(q, 0, sizeof(*q));
+	q->places = places;
+	q->slots = (struct queue_slot *)malloc(2 * places * sizeof(*q->slots));
+	for (i = 0; q->slots && i < 2 * places; i++) {
+		q->slots[i].ts = UINT64_MAX;
+		q->slots[i].item = NULL;
+	}
+	return q->slots;
+}
+
+/* What is in slot @i has changed. */
+static inline void queue__tree_play(struct queue *q, size_t i)
+{
+	struct queue_slot now = q->slots[i];
+
+	for (; i > 1; i /= 2) {
+		struct queue_slot other = q->slots[i ^ 1];
+
+		if (!now.item || other.ts < now.ts)
+			now = other;
+		q->slots[i / 2] = now;
+	}
+	q->first = q->slots[1].item;
+}
+
+static inline void queue__tree_set(struct queue *q, unsigned int place, uint64_t ts,
+				   struct queue_item *item)
+{
+	q->slots[q->places + place].ts = ts;
+	q->slots[q->places + place].item = item;
+	queue__tree_play(q, q->places + place);
+}
+
+/*
+ * In the tournament, the first has become younger. Compilers make a branch of a choice
+ * between two items, but not of this mask. NULL is never older than an item, so
+ * that the time stamps are enough.
+ */
+static __always_inline void queue_tree_move_first(struct queue *q)
+{
+	uintptr_t item = (uintptr_t)q->first;
+	struct queue_slot *slots = q->slots;
+	size_t i = q->places + q->first->place;
+	uint64_t ts = q->first->rec.ts;
+
+	slots[i].ts = ts;
+	for (; i > 1; i /= 2) {
+		struct queue_slot other = slots[i ^ 1];
+
+		item ^= (item ^ (uintptr_t)other.item) & -(uintptr_t)(other.ts < ts);
+		ts = other.ts < ts ? other.ts : ts;
+		slots[i / 2].ts = ts;
+		slots[i / 2].item = (struct queue_item *)item;
+	}
+	q->first = (struct queue_item *)item;
+}
+
+/* In the tournament, the time stamp of the second: of those that lost to the first. */
+static __always_inline uint64_t queue_tree_second(const struct queue *q)
+{
+	size_t i = q->places + q->first->place;
+	uint64_t oldest = UINT64_MAX;
+
+	for (; i > 1; i /= 2) {
+		uint64_t ts = q->slots[i ^ 1].ts;
+
+		oldest = ts < oldest ? ts : oldest;
+	}
+	return oldest;
+}
+
+static inline void queue__tree_add(struct queue *q, struct queue_item *item)
+{
+	queue__tree_set(q, item->place, item->rec.ts, item);
+}
+
+static inline void queue__tree_remove_first(struct queue *q)
+{
+	queue__tree_set(q, q->first->place, UINT64_MAX, NULL);
+}
+
+/* ---- Either ---- */
+
+/* The tournament is empty. */
+static inline void queue__to_tree(struct queue *q)
+{
+	struct queue ring = *q;
+
+	while (ring.first) {
+		struct queue_item *item = ring.first;
+
+		queue__ring_remove_first(&ring);
+		queue__tree_add(q, item);
+	}
+	q->in_tree = true;
+}
+
+static inline void queue__to_ring(struct queue *q)
+{
+	struct queue ring = *q;
+
+	ring.first = NULL;
+	ring.in_tree = false;
+	while (q->first) {
+		struct queue_item *item = q->first;
+
+		queue__tree_remove_first(q);
+		queue__ring_add(&ring, item);
+	}
+	*q = ring;
+}
+
+/* Put one in. */
+static inline void queue_add(struct queue *q, struct queue_item *item)
+{
+	if (!q->in_tree && q->nr == QUEUE_RING)
+		queue__to_tree(q);
+	q->nr++;
+	if (q->in_tree)
+		queue__tree_add(q, item);
+	else
+		queue__ring_add(q, item);
+}
+
+/* Take the first out. */
+static inline void queue_remove_first(struct queue *q)
+{
+	q->nr--;
+	if (!q->in_tree) {
+		queue__ring_remove_first(q);
+		return;
+	}
+	queue__tree_remove_first(q);
+	if (q->nr == QUEUE_RING / 2)
+		queue__to_ring(q);
 }
 
 /* The first has another time stamp. */
@@ -185,6 +265,39 @@ static inline void queue_move_any_first(struct queue *q)
 
 	queue_remove_first(q);
 	queue_add(q, item);
+}
+
+/* The time stamp of the second, up to which the first is the oldest. */
+static __always_inline uint64_t queue_second_ts(const struct queue *q)
+{
+	if (q->in_tree)
+		return queue_tree_second(q);
+	return q->first == q->last ? UINT64_MAX : q->first->behind->rec.ts;
+}
+
+/*
+ * Have places for @nr items. The first stays the first, also of several of the same
+ * time: its record may be out. False: no memory.
+ */
+static inline bool queue_reserve(struct queue *q, unsigned int nr)
+{
+	struct queue_item *first = q->first;
+	struct queue to;
+
+	if (nr <= QUEUE_RING || nr <= q->places)
+		return true;
+	if (!queue__tree_new(&to, q->places ? 2 * q->places : 2 * QUEUE_RING))
+		return false;
+	while (q->first) {
+		struct queue_item *item = q->first;
+
+		queue_remove_first(q);
+		queue_add(&to, item);
+	}
+	to.first = first;
+	free(q->slots);
+	*q = to;
+	return true;
 }
 
 #endif /* _TRACEMAP_QUEUE_H */

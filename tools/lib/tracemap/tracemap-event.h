@@ -68,6 +68,7 @@ struct tracemap_decoder;
 int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir);
 void tracemap_decoder_free(struct tracemap_decoder *d);
 void tracemap_decoder_refresh(struct tracemap_decoder *d);
+void tracemap_decoder_prepare(struct tracemap_decoder *d);
 
 struct tep_handle *tracemap_decoder_tep(const struct tracemap_decoder *d);
 struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id);
@@ -79,6 +80,7 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			 struct tracemap_line *line);
 int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line);
+int tracemap_text_end(struct tracemap_decoder *d, struct tracemap_line *line);
 int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line);
 void tracemap_json_string(struct tracemap_line *line, const char *text, size_t length);

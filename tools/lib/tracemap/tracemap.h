@@ -59,7 +59,7 @@ struct trace_live_index;
  * @TRACEMAP_READ: read(2): a copy, on any kernel
  * @TRACEMAP_MAP: mmap() and TRACE_MMAP_IOCTL_GET_READER. Mainline's kernels, from
  *	6.10 on, have it too, but there read(2) is cheaper
- * @TRACEMAP_OBSERVE: the live index: takes nothing from anybody, no system call
+ * @TRACEMAP_OBSERVE: the live view: takes no event from a consumer, no system call
  */
 enum tracemap_way {
 	TRACEMAP_CONSUME,
@@ -91,6 +91,8 @@ enum {
  * @cpus: which CPUs to open, by number
  * @wake_bytes: waits end when so many bytes are unread, where the kernel can
  *	tell; 0: by the instance's buffer_percent
+ * @ahead_bytes: memory for what a merge reads ahead, for all these CPUs together;
+ *	0: 64 MiB
  */
 struct tracemap_options {
 	size_t size;
@@ -99,6 +101,7 @@ struct tracemap_options {
 	uint32_t nr_cpus;
 	const int *cpus;
 	uint64_t wake_bytes;
+	uint64_t ahead_bytes;
 };
 
 /* The options that NULL stands for: consume, from the oldest, any event wakes. */
@@ -116,7 +119,7 @@ static inline struct tracemap_options tracemap_default_options(void)
  * struct tracemap_record - one event, or the loss of some
  * @ts: time stamp, in units of the trace clock
  * @data: the event, in place; NULL: there is none, but @missed or @flags tell
- *	of something that happened at @ts
+ *	of something that happened at @ts, which is 0 if the time is not known
  * @size: bytes of it, rounded up to 4 by the kernel
  * @cpu: whose buffer it comes from
  * @flags: TRACEMAP_RESET, TRACEMAP_LATE
@@ -164,9 +167,18 @@ struct tracemap_cpu;
  *
  * To be as quick as parsing alone, copy @it, go through the copy with
  * subbuf_next(), then store it back and add to @events.
+ *
+ * Programs have the layout of @it compiled in, by this and by tracemap_merge_next().
+ * What a later version adds to it takes the room behind it, so that all else stays
+ * where it is. What a program copies of @it, and does not know, it leaves alone.
  */
 struct tracemap_batch {
 	struct subbuf_iter it;
+
+	/* private: room for @it to grow, 0 */
+	uint64_t reserved[4];
+
+	/* public: */
 	uint64_t missed;
 	uint32_t flags;
 	int32_t cpu;
@@ -208,6 +220,7 @@ const char *tracemap_way_name(enum tracemap_way way);
  * @nr_subbufs: sub-buffers there are
  * @subbuf_size: bytes of one
  * @epoch: changes when the buffer is emptied: all counts restart
+ * @ahead: events that a merge has read ahead into this handle and not handed out
  *
  * @committed and @overwritten are exact as of the last finished sub-buffer when
  * observed, and as of the last GET_READER or read when mapped.
@@ -221,9 +234,10 @@ struct tracemap_figures {
 	uint32_t nr_subbufs;
 	uint32_t subbuf_size;
 	uint32_t epoch;
+	uint64_t ahead;
 
 	/* private: room to grow, 0 */
-	uint64_t reserved[8];
+	uint64_t reserved[7];
 };
 
 /*
@@ -234,7 +248,7 @@ static inline uint64_t tracemap_figures_unread(const struct tracemap_figures *f)
 {
 	uint64_t passed = f->overwritten + f->consumed;
 
-	return f->committed > passed ? f->committed - passed : 0;
+	return f->ahead + (f->committed > passed ? f->committed - passed : 0);
 }
 
 int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
@@ -242,15 +256,17 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 
 /**
  * struct tracemap_raw - the memory of a CPU's buffer, for one's own reader
- * @fd: trace_pipe_raw
- * @meta: the meta page, NULL where the buffer is not mapped
+ * @fd: trace_pipe_raw; trace_live where the buffer is observed
+ * @meta: the meta page, NULL where trace_pipe_raw is not mapped
  * @meta_size: bytes of it
  * @subbufs: sub-buffer 0, the others behind it
  * @subbufs_size: bytes of all of them
- * @index: the live index, NULL where it is not mapped
- * @index_size: bytes of it
+ * @index: the live index, NULL where there is none
+ * @index_size: bytes of it that are mapped: with the sub-buffers where the buffer is
+ *	observed, else those before them
  * @format: layout of a sub-buffer
- * @reader: id of the reader sub-buffer now
+ * @reader: id of the reader sub-buffer in @subbufs, as of the last time a consumer
+ *	read
  */
 struct tracemap_raw {
 	int fd;
@@ -335,7 +351,10 @@ int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms);
 void tracemap_merge_flush(struct tracemap_merge *m);
 int tracemap_merge_failed_cpu(const struct tracemap_merge *m);
 
-/* How a struct tracemap_merge begins: whose turn it is, and until when. */
+/*
+ * How a struct tracemap_merge begins: whose turn it is, and until when. It may grow: what
+ * is behind belongs to the library.
+ */
 struct tracemap_merge_head {
 	struct tracemap_batch *run;
 	uint64_t run_end;

@@ -3,12 +3,14 @@
  * The mapping: TRACE_MMAP_IOCTL_GET_READER consumes, and the records are read
  * where the kernel has put them.
  *
- * Where the kernel has a live index that is mapped, too. Then waits end when as
- * many bytes came as the caller wants, and not by buffer_percent.
+ * Where the kernel has the live view, the index of trace_live is mapped, too. Then
+ * waits end when as many bytes came as the caller wants, and not by buffer_percent.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "cpu.h"
 
@@ -24,7 +26,7 @@ static const unsigned char *map_subbuf(const struct tracemap_cpu *cpu, uint32_t 
 
 /*
  * Make the iterator stand at byte @read of sub-buffer @id. It does already when
- * the sub-buffer has only grown. What somebody else has consumed is passed over,
+ * the sub-buffer has only grown. What another consumer has taken is passed over,
  * for the sake of the deltas.
  */
 static void map_go_to(struct tracemap_cpu *cpu, uint32_t id, uint32_t read,
@@ -53,21 +55,25 @@ static void map_go_to(struct tracemap_cpu *cpu, uint32_t id, uint32_t read,
 static uint64_t map_missed(const struct tracemap_cpu *cpu, uint32_t id)
 {
 	const struct map_state *m = &cpu->map;
-	uint64_t lost = m->mapping.meta->reader.lost_events;
+	uint64_t lost = m->meta->reader.lost_events;
 	int64_t missed;
 
-	if (lost || m->mapping.index)
+	if (lost || m->live.index)
 		return lost;
 	missed = subbuf_missed(&cpu->format, map_subbuf(cpu, id));
 	return missed < 0 ? TRACEMAP_MISSED_UNKNOWN : (uint64_t)missed;
 }
 
+static uint64_t map_epoch(const struct map_state *m)
+{
+	return m->live.index ? live__load_epoch(&m->observer) : 0;
+}
+
 /* Was the buffer emptied since the last look? */
 static bool map_was_emptied(struct map_state *m, bool fell)
 {
-	const struct trace_buffer_meta *meta = m->mapping.meta;
-	uint64_t entries = live__load_count(&meta->entries);
-	uint32_t epoch = m->mapping.index ? load(&m->mapping.index->epoch) : 0;
+	uint64_t entries = live__load64(&m->meta->entries);
+	uint64_t epoch = map_epoch(m);
 
 	fell |= entries < m->entries;
 	m->entries = entries;
@@ -77,11 +83,6 @@ static bool map_was_emptied(struct map_state *m, bool fell)
 	return true;
 }
 
-static uint32_t map_epoch(const struct map_state *m)
-{
-	return m->mapping.index ? live__load_acquire(&m->mapping.index->epoch) : 0;
-}
-
 /*
  * What is ours are the bytes from the old reader.read to the new one, or from 0
  * if the reader is another sub-buffer, or the same again, emptied.
@@ -89,10 +90,10 @@ static uint32_t map_epoch(const struct map_state *m)
 static int map_fetch(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
-	const struct trace_buffer_meta *meta = m->mapping.meta;
-	uint32_t epoch = map_epoch(m), flags;
+	const struct trace_buffer_meta *meta = m->meta;
+	uint64_t epoch = map_epoch(m);
 	uint32_t id = load(&meta->reader.id), now;
-	uint32_t read = load(&meta->reader.read), end;
+	uint32_t read = load(&meta->reader.read), end, flags;
 
 	if (tracemap__unlikely(ioctl(cpu->fd, TRACE_MMAP_IOCTL_GET_READER) < 0))
 		return -errno;
@@ -124,43 +125,69 @@ static int map_settle(struct tracemap_cpu *cpu)
 
 /*
  * Where the reader is, as an observer would say it. The first reader sub-buffer
- * after a reset holds nothing and is no place in the stream: what comes next
- * then is the oldest of all.
+ * after a reset holds nothing and is no place in the stream: what comes next then
+ * is the oldest of all. False: the index makes no sense.
  */
-static struct trace_live_position map_position(const struct map_state *m, uint32_t id,
-					       uint64_t bytes)
+static bool map_position(const struct live_observer *o, struct trace_live_position *p)
 {
-	const struct live_observer *o = &m->observer;
-	uint32_t newest = live__load_acquire(&o->index->commit_generation);
-	struct trace_live_position p = { .bytes = bytes };
+	uint32_t id = load(&o->index->reader_id), read = load(&o->index->reader_read);
+	uint64_t newest = live__load_newest(o), generation;
 
-	p.epoch = load(&o->index->epoch);
-	p.generation = live__generation(o, id);
-	if (newest - p.generation < 1U << 30)
-		p.read = load(&m->mapping.meta->reader.read);
+	if (id >= o->nr_subbufs)
+		return false;
+	generation = live__generation(o, id);
+	if (!generation)
+		live__find_above(o, 0, newest, &generation);
+	else if (generation < newest && read >= load(&live__entry(o, id)->size))
+		generation++;
 	else
-		p.generation = newest + 1 - live__run_length(o, newest);
-	return p;
+		p->read = read;
+	p->epoch = live__load64(&o->index->epoch);
+	p->generation = generation;
+	return true;
 }
 
-/* While there is no position - it is being emptied - poll() answers as ever. */
+/* While there is no position - it is being emptied - a consumer's poll() serves. */
 static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 {
+	struct trace_live_position p = { .size = sizeof(p), .bytes = bytes };
 	struct map_state *m = &cpu->map;
-	struct trace_live_position p;
-	uint32_t id = load(&m->mapping.meta->reader.id);
 
-	if (!m->mapping.index || !bytes || id >= m->nr_subbufs)
+	if (!m->live.index || !bytes)
 		return -EOPNOTSUPP;
-	p = map_position(m, id, bytes);
-	if (!ioctl(cpu->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &p)) {
-		m->positioned = true;
-		return 0;
-	}
-	if (m->positioned)
-		ioctl(cpu->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, NULL);
-	m->positioned = false;
-	return -EAGAIN;
+	if (!map_position(&m->observer, &p) ||
+	    ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_WAIT, &p) < 0)
+		return -EAGAIN;
+	return 0;
+}
+
+/* Has the writer committed more to the reader's sub-buffer, where it still is? */
+static bool map_reader_has_more(const struct tracemap_cpu *cpu)
+{
+	const struct live_observer *o = &cpu->map.observer;
+	uint32_t id = load(&cpu->map.meta->reader.id);
+	uint32_t read = load(&cpu->map.meta->reader.read);
+	uint32_t live_id = load(&o->index->reader_id);
+
+	return id < cpu->map.nr_subbufs && live_id == load(&o->index->commit_id) &&
+	       subbuf_committed(&cpu->format, map_subbuf(cpu, id)) > read;
+}
+
+/* Without the index nothing but the kernel's files tells. */
+static bool map_is_filling(const struct tracemap_cpu *cpu)
+{
+	const struct live_observer *o = &cpu->map.observer;
+	uint64_t newest;
+	uint32_t id;
+
+	if (!cpu->map.live.index)
+		return true;
+	/* The index has numbers of its own for the sub-buffers. */
+	id = load(&o->index->reader_id);
+	if (id >= o->nr_subbufs)
+		return true;
+	newest = live__load_newest(o);
+	return newest - live__generation(o, id) > o->nr_subbufs / 4;
 }
 
 static int map_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
@@ -168,8 +195,12 @@ static int map_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *
 	const struct map_state *m = &cpu->map;
 	int ret;
 
-	if (m->mapping.index)
-		return tracemap__live_figures(&m->observer, m->mapping.meta, f);
+	if (m->live.index) {
+		ret = tracemap__live_figures(&m->observer, f);
+		/* Of the sub-buffers the index alone does not know this one. */
+		f->used += !ret && map_reader_has_more(cpu);
+		return ret;
+	}
 	ret = tracemap__stats(cpu, f);
 	f->nr_subbufs = m->nr_subbufs;
 	return ret;
@@ -179,33 +210,55 @@ static void map_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 {
 	const struct map_state *m = &cpu->map;
 
-	raw->meta = m->mapping.meta;
-	raw->meta_size = m->subbufs - (const unsigned char *)m->mapping.meta;
+	raw->meta = m->meta;
+	raw->meta_size = m->subbufs - (const unsigned char *)m->meta;
 	raw->subbufs = m->subbufs;
-	raw->subbufs_size = m->mapping.size - raw->meta_size;
-	raw->index = m->mapping.index;
-	raw->index_size = raw->index ? m->mapping.index_size : 0;
-	raw->reader = load(&m->mapping.meta->reader.id);
+	raw->subbufs_size = m->size - raw->meta_size;
+	raw->index = m->live.index;
+	raw->index_size = m->live.size;
+	raw->reader = load(&m->meta->reader.id);
 }
 
 static void map_close(struct tracemap_cpu *cpu)
 {
-	struct live_mapping *mapping = &cpu->map.mapping;
+	if (cpu->map.live.index)
+		live_unmap(&cpu->map.live);
+	if (cpu->map.meta)
+		munmap((void *)cpu->map.meta, cpu->map.size);
+}
 
-	if (mapping->index)
-		munmap((void *)mapping->index, mapping->index_size);
-	if (mapping->meta)
-		munmap((void *)mapping->meta, mapping->size);
+static uint64_t map_whole_size(const struct trace_buffer_meta *meta)
+{
+	return meta->meta_page_size + (uint64_t)meta->nr_subbufs * meta->subbuf_size;
+}
+
+/* Map the first page to learn the size, then the whole, then let go of the page. */
+static int map_whole(struct tracemap_cpu *cpu)
+{
+	struct map_state *m = &cpu->map;
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *whole, *start = mmap(NULL, page, PROT_READ, MAP_SHARED, cpu->fd, 0);
+	int ret = 0;
+
+	if (start == MAP_FAILED)
+		return -errno;
+	m->size = map_whole_size(start);
+	whole = mmap(NULL, m->size, PROT_READ, MAP_SHARED, cpu->fd, 0);
+	if (whole == MAP_FAILED)
+		ret = -errno;
+	else
+		m->meta = whole;
+	munmap(start, page);
+	return ret;
 }
 
 /* The sizes are read again now that they cannot change any more. */
 static int map_take_sizes(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
-	const struct trace_buffer_meta *meta = m->mapping.meta;
-	uint64_t subbufs = (uint64_t)meta->nr_subbufs * meta->subbuf_size;
+	const struct trace_buffer_meta *meta = m->meta;
 
-	if (meta->meta_page_size + subbufs != m->mapping.size)
+	if (map_whole_size(meta) != m->size)
 		return -EOVERFLOW;
 	if (!meta->nr_subbufs || meta->subbuf_size <= cpu->format.data_offset ||
 	    meta->meta_page_size < sizeof(*meta))
@@ -221,33 +274,26 @@ static int map_take_sizes(struct tracemap_cpu *cpu)
 static void map_index(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
-	struct subbuf_format format = cpu->format;
-	const void *index;
 
-	if (!tracemap__kernel_lives(cpu->fd) ||
-	    live__map_whole(cpu->fd, (off_t)TRACE_MMAP_LIVE_OFFSET, live__index_size,
-			    &index, &m->mapping.index_size))
+	cpu->live_fd = tracemap__open_at(cpu->dir, "trace_live", O_RDONLY);
+	if (cpu->live_fd < 0 ||
+	    live__map(&m->live, cpu->live_fd, offsetof(struct trace_live_index, subbufs_offset)))
 		return;
-	m->mapping.index = index;
-	if (live_attach_mapping(&m->observer, &m->mapping, &format, LIVE_FROM_NOW)) {
-		munmap((void *)index, m->mapping.index_size);
-		m->mapping.index = NULL;
+	if (live__open(&m->observer, &m->live)) {
+		live_unmap(&m->live);
+		m->live.index = NULL;
+		m->live.size = 0;
 		return;
 	}
-	m->epoch = m->observer.epoch;
+	m->epoch = map_epoch(m);
 }
 
 int tracemap__open_map(struct tracemap_cpu *cpu)
 {
-	const void *whole;
-	int ret;
+	int ret = map_whole(cpu);
 
-	if (sizeof(off_t) < 8)
-		return -EOVERFLOW;
-	ret = live__map_whole(cpu->fd, 0, live__meta_size, &whole, &cpu->map.mapping.size);
 	if (ret)
 		return ret == -ENODEV ? -EOPNOTSUPP : ret == -EINVAL ? -ENXIO : ret;
-	cpu->map.mapping.meta = whole;
 	ret = map_take_sizes(cpu);
 	if (ret) {
 		map_close(cpu);
@@ -263,6 +309,7 @@ const struct way tracemap__way_map = {
 	.fetch		= map_fetch,
 	.settle		= map_settle,
 	.arm		= map_arm,
+	.is_filling	= map_is_filling,
 	.figures	= map_figures,
 	.raw		= map_raw,
 	.close		= map_close,

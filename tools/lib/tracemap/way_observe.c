@@ -5,6 +5,7 @@
  * tracemap_cpu_accept() says so.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
@@ -63,36 +64,41 @@ static int observe_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 {
 	struct trace_live_position p = live_position(&cpu->observe.observer, bytes);
 
-	return ioctl(cpu->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &p) < 0 ? -errno : 0;
+	return ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_WAIT, &p) < 0 ? -errno : 0;
+}
+
+static bool observe_is_filling(const struct tracemap_cpu *cpu)
+{
+	const struct live_observer *o = &cpu->observe.observer;
+
+	return live__load_newest(o) - o->generation > o->nr_subbufs / 4;
 }
 
 static int observe_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 {
-	const struct observe_state *s = &cpu->observe;
-
-	return tracemap__live_figures(&s->observer, s->mapping.meta, f);
+	return tracemap__live_figures(&cpu->observe.observer, f);
 }
 
 static void observe_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 {
 	const struct observe_state *s = &cpu->observe;
+	const struct live_observer *o = &s->observer;
 
-	raw->meta = s->mapping.meta;
-	raw->subbufs = s->observer.subbufs;
-	raw->meta_size = s->observer.subbufs - (const unsigned char *)raw->meta;
-	raw->subbufs_size = s->mapping.size - raw->meta_size;
+	raw->subbufs = o->subbufs;
+	raw->subbufs_size = (size_t)o->nr_subbufs * o->format.subbuf_size;
 	raw->index = s->mapping.index;
-	raw->index_size = s->mapping.index_size;
-	raw->reader = live__load(&raw->meta->reader.id);
+	raw->index_size = s->mapping.size;
+	raw->reader = live__load(&o->index->reader_id);
 }
 
 static void observe_close(struct tracemap_cpu *cpu)
 {
-	live_unmap(&cpu->observe.mapping);
+	if (cpu->observe.mapping.index)
+		live_unmap(&cpu->observe.mapping);
 	free(cpu->observe.copy);
 }
 
-/* A reset is soon over, but for one who stops the kernel in it. */
+/* A reset is soon over, unless something stops the kernel in it. */
 static int observe_attach(struct tracemap_cpu *cpu)
 {
 	struct observe_state *s = &cpu->observe;
@@ -103,19 +109,29 @@ static int observe_attach(struct tracemap_cpu *cpu)
 	for (tries = 0; tries < 1000 && ret == -EAGAIN; tries++) {
 		if (tries)
 			usleep(1000);
-		ret = live_attach_mapping(&s->observer, &s->mapping, &cpu->format, from);
+		ret = live_attach(&s->observer, &s->mapping, from);
 	}
+	cpu->format = s->observer.format;
 	return ret == -EINVAL ? -EPROTO : ret;
+}
+
+/* The file is there where the kernel has the live view, and opens where there is a buffer. */
+static int observe_map(struct tracemap_cpu *cpu)
+{
+	cpu->live_fd = tracemap__open_at(cpu->dir, "trace_live", O_RDONLY);
+	if (cpu->live_fd < 0)
+		return cpu->live_fd == -ENOENT ? -EOPNOTSUPP :
+			cpu->live_fd == -EINVAL ? -ENXIO : cpu->live_fd;
+	return live_map(&cpu->observe.mapping, cpu->live_fd);
 }
 
 int tracemap__open_observe(struct tracemap_cpu *cpu)
 {
 	struct observe_state *s = &cpu->observe;
-	int ret = live_map(&s->mapping, cpu->fd);
+	int ret = observe_map(cpu);
 
 	if (ret)
-		return ret == -ENOTTY || ret == -ENODEV ? -EOPNOTSUPP :
-			ret == -EINVAL ? -ENXIO : ret;
+		return ret == -ENODEV ? -EOPNOTSUPP : ret;
 	ret = observe_attach(cpu);
 	if (!ret && !(cpu->flags & TRACEMAP_IN_PLACE)) {
 		s->copy = malloc(cpu->format.subbuf_size);
@@ -135,6 +151,7 @@ const struct way tracemap__way_observe = {
 	.fetch		= observe_fetch,
 	.settle		= observe_settle,
 	.arm		= observe_arm,
+	.is_filling	= observe_is_filling,
 	.figures	= observe_figures,
 	.raw		= observe_raw,
 	.close		= observe_close,

@@ -265,8 +265,9 @@ static void test_figures(void)
 		expect_eq(f.overwritten + f.dropped, 0);
 		expect_eq(tracemap_cpu_raw(cpu, &raw), 0);
 		expect(raw.fd >= 0);
-		expect_eq(!raw.meta, w->way == TRACEMAP_READ);
-		expect_eq(raw.subbufs_size, raw.meta ? f.nr_subbufs * page : 0);
+		expect_eq(!raw.meta, w->way != TRACEMAP_MAP);
+		expect_eq(!raw.subbufs, w->way == TRACEMAP_READ);
+		expect_eq(raw.subbufs_size, raw.subbufs ? f.nr_subbufs * page : 0);
 		expect_eq(!raw.index, w->way == TRACEMAP_READ || !kernel_is("ours"));
 		expect(raw.reader < f.nr_subbufs);
 		tracemap_cpu_close(cpu);

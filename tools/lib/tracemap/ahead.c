@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * Reading ahead: batches of a CPU that are copied out of its buffer before the
+ * caller wants their records, so that the writer does not overwrite them.
+ *
+ * The merge does so for a CPU whose next record has to wait for another CPU, and
+ * for one whose buffer fills. A handle then has, in the order of time:
+ *
+ *	the batch in hand	cpu->batch, of which records are being handed out
+ *	the queue		first to last, each a copy with the time it arrived at
+ *	what the way to read has not fetched yet
+ *
+ * While there is a queue the batch in hand is a copy as well, @out, for a way to
+ * read has one batch at a time. A copy is freed when its batch is done with.
+ *
+ * The memory is limited: the CPUs of a struct tracemap share one limit, and a CPU
+ * opened alone has its own. A CPU may have up to AHEAD_SHARE times what is left
+ * free: a busy one gets most of it, and the others find something all the same.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cpu.h"
+
+/* Bytes of a CPU that are copied before it is another one's turn. */
+#define AHEAD_TURN	(1 << 20)
+#define AHEAD_SHARE	8
+
+/**
+ * struct ahead_batch - a batch that was read ahead
+ * @next: the one behind it
+ * @batch: its iterator is on @bytes
+ * @arrived: when it was fetched, by CLOCK_MONOTONIC, ns
+ * @events: in it
+ * @size: bytes of memory it takes
+ */
+struct ahead_batch {
+	struct ahead_batch *next;
+	struct tracemap_batch batch;
+	uint64_t arrived;
+	uint32_t events;
+	size_t size;
+	unsigned char bytes[] __attribute__((aligned(8)));
+};
+
+uint64_t tracemap__now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+static bool has_room(const struct ahead *a)
+{
+	const struct ahead_room *room = a->room;
+
+	return room->used < room->limit && a->used / AHEAD_SHARE <= room->limit - room->used;
+}
+
+static void free_batch(struct ahead *a, struct ahead_batch *b)
+{
+	a->used -= b->size;
+	a->room->used -= b->size;
+	free(b);
+}
+
+/* A copy of the batch from @from on, which is at or before where its iterator stands. */
+static struct ahead_batch *copy_batch(struct ahead *a, const struct tracemap_batch *batch,
+				      const unsigned char *from)
+{
+	size_t length = batch->it.end - from;
+	struct ahead_batch *b = malloc(sizeof(*b) + length);
+	struct subbuf_iter *it;
+
+	if (!b)
+		return NULL;
+	if (length)
+		memcpy(b->bytes, from, length);
+	b->next = NULL;
+	b->batch = *batch;
+	b->events = 0;
+	b->size = sizeof(*b) + length;
+	it = &b->batch.it;
+	it->data = b->bytes;
+	it->next = b->bytes + (batch->it.next - from);
+	it->fast_end = it->fast_end > from ? b->bytes + (it->fast_end - from) : b->bytes;
+	it->end = b->bytes + length;
+	it->capacity = length;
+	a->used += b->size;
+	a->room->used += b->size;
+	return b;
+}
+
+/*
+ * The way to read is done with its batch, of which there is a copy: it has to know
+ * the clock at the end, where the sub-buffer may go on. What damage there is, the
+ * copy has as well. Returns the events there were.
+ */
+static uint32_t settle(struct tracemap_cpu *cpu)
+{
+	struct tracemap_batch *b = &cpu->batch;
+	uint32_t before = b->events;
+	struct subbuf_record r;
+
+	while (tracemap_batch_next(b, &r))
+		;
+	cpu->way->settle(cpu);
+	return b->events - before;
+}
+
+/* Copy what is in hand from @from on, unless it is a copy. Returns how far it has moved. */
+static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved)
+{
+	struct ahead *a = &cpu->ahead;
+	struct ahead_batch *b;
+
+	if (!cpu->held || a->out)
+		return 0;
+	b = copy_batch(a, &cpu->batch, from);
+	if (!b)
+		return -ENOBUFS;
+	settle(cpu);
+	*moved = (uintptr_t)b->bytes - (uintptr_t)from;
+	cpu->batch = b->batch;
+	if (cpu->given)
+		cpu->given_at = b->bytes + (cpu->given_at - from);
+	a->out = b;
+	return 0;
+}
+
+static void add_to_queue(struct ahead *a, struct ahead_batch *b)
+{
+	if (a->last)
+		a->last->next = b;
+	else
+		a->first = b;
+	a->last = b;
+	a->events += b->events;
+}
+
+/* What the way to read has fetched goes to the end of the queue. */
+static int queue_batch(struct tracemap_cpu *cpu)
+{
+	struct ahead *a = &cpu->ahead;
+	struct ahead_batch *b = copy_batch(a, &cpu->batch, cpu->batch.it.next);
+
+	if (!b)
+		return -ENOMEM;
+	b->arrived = tracemap__now();
+	b->events = settle(cpu);
+	add_to_queue(a, b);
+	return b->size;
+}
+
+/* Fetch and copy. 1: the turn is over, and there is more; 0: there is not. */
+static int fill_queue(struct tracemap_cpu *cpu)
+{
+	struct ahead *a = &cpu->ahead;
+	size_t copied = 0;
+
+	while (copied < AHEAD_TURN) {
+		int ret;
+
+		if (!has_room(a))
+			return -ENOBUFS;
+		ret = tracemap__fetch_now(cpu);
+		if (ret > 0)
+			ret = queue_batch(cpu);
+		if (ret < 0 && ret != -EINTR)
+			a->error = ret;
+		if (ret <= 0)
+			return 0;
+		copied += ret;
+	}
+	return 1;
+}
+
+int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved)
+{
+	struct ahead *a = &cpu->ahead;
+	struct tracemap_batch in_hand;
+	int ret;
+
+	*moved = 0;
+	if (a->error || cpu->error)
+		return 0;
+	if (!has_room(a))
+		return -ENOBUFS;
+	ret = move_in(cpu, from, moved);
+	if (ret)
+		return ret;
+	in_hand = cpu->batch;
+	ret = fill_queue(cpu);
+	cpu->batch = in_hand;
+	return ret;
+}
+
+int tracemap__ahead_take(struct tracemap_cpu *cpu)
+{
+	struct ahead *a = &cpu->ahead;
+	struct ahead_batch *b = a->first;
+	int error = a->error;
+
+	if (!b) {
+		a->error = 0;
+		return error;
+	}
+	a->first = b->next;
+	if (!a->first)
+		a->last = NULL;
+	a->events -= b->events;
+	a->out = b;
+	cpu->batch = b->batch;
+	cpu->arrived = b->arrived;
+	return 1;
+}
+
+int tracemap__ahead_done(struct tracemap_cpu *cpu)
+{
+	int ret = cpu->batch.it.corrupt ? -EBADMSG : 0;
+
+	free_batch(&cpu->ahead, cpu->ahead.out);
+	cpu->ahead.out = NULL;
+	/* Nothing of the copy may be looked at any more, wherever the iterator stands. */
+	memset(&cpu->batch.it, 0, sizeof(cpu->batch.it));
+	return ret;
+}
+
+void tracemap__ahead_free(struct tracemap_cpu *cpu)
+{
+	struct ahead *a = &cpu->ahead;
+
+	while (a->first) {
+		struct ahead_batch *b = a->first;
+
+		a->first = b->next;
+		free_batch(a, b);
+	}
+	if (a->out)
+		free_batch(a, a->out);
+}
