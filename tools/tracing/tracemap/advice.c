@@ -4,9 +4,11 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "advice.h"
 
@@ -19,35 +21,27 @@ struct line {
 static const struct line lines[] = {
 	{ ABOUT_TRACEFS, ENOENT,
 	  "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root" },
-	{ ABOUT_TRACEFS, EACCES, "run as root" },
-	{ ABOUT_TRACEFS, EPERM, "run as root" },
 
-	{ ABOUT_INSTANCE, EACCES, "run as root" },
-	{ ABOUT_INSTANCE, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
 	{ ABOUT_INSTANCE, ENOENT, "there is no such instance: mkdir makes one" },
 	{ ABOUT_INSTANCE, EEXIST, "there is such an instance already" },
 	{ ABOUT_INSTANCE, ENOMEM, "not enough memory for another set of buffers" },
 	{ ABOUT_INSTANCE, EBUSY, "somebody has a file of it open, or has mapped its buffers" },
 
-	{ ABOUT_SETTING, EACCES, "run as root" },
-	{ ABOUT_SETTING, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "the buffers are mapped or read by somebody else" },
 	{ ABOUT_SETTING, ENOTUNIQ,
 	  "the CPUs have buffers of different sizes, which could not be put back" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
 
-	{ ABOUT_BUFFER, EACCES, "run as root" },
-	{ ABOUT_BUFFER, EPERM, "run as root; with lockdown=confidentiality nobody may trace" },
 	{ ABOUT_BUFFER, EBUSY, "a snapshot uses the buffers: remove snapshot and histogram triggers,"
 		" and latency tracers (echo nop >current_tracer); or use --way read" },
 	{ ABOUT_BUFFER, ENODEV, "this kernel cannot map trace buffers: use --way read" },
 	{ ABOUT_BUFFER, ENOTTY, "this kernel cannot map trace buffers: use --way read" },
 	{ ABOUT_BUFFER, EOPNOTSUPP, "this kernel has no live index to observe by: use --way read" },
 	{ ABOUT_BUFFER, ENOMEM, "not enough memory, or address space (ulimit -v)" },
-	{ ABOUT_BUFFER, EINVAL, "that CPU was never online" },
+	{ ABOUT_BUFFER, EINVAL, "that CPU has not been online since the instance was made" },
 	{ ABOUT_BUFFER, ENOENT, "there is no such CPU" },
-	{ ABOUT_BUFFER, ENXIO, "that CPU was never online" },
+	{ ABOUT_BUFFER, ENXIO, "that CPU has not been online since the instance was made" },
 	{ ABOUT_BUFFER, EBADMSG, "a sub-buffer is damaged" },
 	{ ABOUT_BUFFER, EMFILE, "too many open files: ulimit -n takes more" },
 
@@ -60,8 +54,19 @@ static const struct line lines[] = {
 	{ ABOUT_COMMAND, ENOEXEC, "it is no program" },
 };
 
+static const char *refusal(void)
+{
+	if (geteuid())
+		return "run as root";
+	return "root may not either: by a lockdown, a security module or a container";
+}
+
 const char *advice(enum advice_about about, int error)
 {
+	bool refused = abs(error) == EACCES || abs(error) == EPERM;
+
+	if (refused && about != ABOUT_OUTPUT && about != ABOUT_COMMAND)
+		return refusal();
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		if (lines[i].about == about && lines[i].error == abs(error))
 			return lines[i].text;

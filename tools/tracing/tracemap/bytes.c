@@ -3,12 +3,11 @@
  * Bytes that grow at the end.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bytes.h"
+#include "read_file.h"
 
 /* Room for @size more bytes, or NULL. */
 static char *reserve(struct bytes *b, size_t size)
@@ -70,23 +69,12 @@ void bytes_free(struct bytes *b)
 
 int bytes_add_file(struct bytes *b, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t ret;
-	char *to;
+	size_t size;
+	char *text = read_file_whole(AT_FDCWD, path, &size);
 
-	if (fd < 0)
+	if (!text)
 		return -errno;
-	do {
-		to = reserve(b, 65536);
-		if (!to) {
-			close(fd);
-			return b->error;
-		}
-		ret = read(fd, to, 65536);
-		if (ret > 0)
-			b->size += ret;
-	} while (ret > 0 || (ret < 0 && errno == EINTR));
-	ret = ret < 0 ? -errno : 0;
-	close(fd);
-	return ret;
+	bytes_add(b, text, size);
+	free(text);
+	return b->error;
 }

@@ -14,6 +14,7 @@
 #include "events.h"
 
 #define NR_NEAR		5
+#define NAME_MAX_LENGTH	255	/* "system:event"; the kernel allows less */
 
 struct name_list {
 	char **name;	/* "system:event" */
@@ -111,10 +112,10 @@ static size_t least(size_t a, size_t b, size_t c)
 /* How many letters have to be changed, added, taken away. */
 static size_t distance(const char *a, const char *b)
 {
-	size_t length = strlen(b), row[256], i, before, keep;
+	size_t length = strlen(b), row[NAME_MAX_LENGTH + 1], i, before, keep;
 
-	if (length >= 256)
-		return 256;
+	if (length > NAME_MAX_LENGTH)
+		return length;
 	for (i = 0; i <= length; i++)
 		row[i] = i;
 	for (; *a; a++) {
@@ -236,8 +237,14 @@ int events_enable(struct session *session, const char *pattern, const char *filt
 {
 	struct name_list all = { };
 	size_t found = 0;
-	int ret = list_all(&all, session);
+	int ret;
 
+	if (strlen(pattern) > NAME_MAX_LENGTH) {
+		say("there is no event \"%.20s...\" of %zu characters: see available_events",
+		    pattern, strlen(pattern));
+		return -ENOENT;
+	}
+	ret = list_all(&all, session);
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s/events", session_dir(session));
 	for (size_t i = 0; i < all.nr && !ret; i++) {

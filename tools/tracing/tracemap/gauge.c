@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How full the buffers are, and what happens to them: from the live index,
- * or from the files per_cpu/cpuN/stats.
+ * How full the buffers are, and what happens to them: from the live index of
+ * trace_live, or from the files per_cpu/cpuN/stats.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -9,29 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "advice.h"
+#include "clock.h"
 #include "gauge.h"
 #include "text_file.h"
-
-uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 /* From memory. */
 
 static bool attach(struct gauge *g)
 {
+	struct live_mapping mapping;
 	struct tracemap_raw raw;
 
-	return !tracemap_cpu_raw(g->handle, &raw) && raw.index &&
-	       !live_attach(&g->observer, raw.index, raw.index_size, raw.subbufs,
-			    raw.subbufs_size, &raw.format, LIVE_FROM_NOW);
+	if (tracemap_cpu_raw(g->handle, &raw) || !raw.index)
+		return false;
+	mapping.index = raw.index;
+	mapping.size = raw.index_size;
+	return !live_attach(&g->observer, &mapping, LIVE_FROM_NOW);
 }
 
 /*
@@ -43,10 +38,10 @@ static bool observe(struct gauge *g, struct reading *r)
 {
 	const struct subbuf_format *format = &g->observer.format;
 	uint32_t capacity = format->subbuf_size - format->data_offset;
-	struct tracemap_figures f;
+	struct live_figures f;
 	struct live_newest n;
 
-	if (live_newest(&g->observer, &n) || tracemap_cpu_figures(g->handle, &f) ||
+	if (live_newest(&g->observer, &n) || live_figures(&g->observer, &f) ||
 	    n.epoch != f.epoch)
 		return false;
 	r->epoch = f.epoch;
@@ -54,8 +49,8 @@ static bool observe(struct gauge *g, struct reading *r)
 	r->overwritten = f.overwritten;
 	r->consumed = f.consumed;
 	r->dropped = f.dropped;
-	r->size = (uint64_t)f.nr_subbufs * f.subbuf_size;
-	r->bytes = (uint64_t)n.generation * capacity + n.bytes;
+	r->size = (uint64_t)f.nr_subbufs * format->subbuf_size;
+	r->bytes = n.generation * capacity + n.bytes;
 	if (r->events == r->overwritten + r->consumed)
 		r->fill = 0;	/* the writer's may be in use, and empty */
 	else
@@ -107,19 +102,7 @@ static int read_stats(const struct panel *p, const struct gauge *g, struct readi
 static bool was_emptied(const struct reading *now, const struct reading *last)
 {
 	return now->epoch != last->epoch || now->events < last->events ||
-	       reading_lost(now) < reading_lost(last);
-}
-
-/* Generations are counted modulo 2^32, and @bytes from them. */
-static uint64_t bytes_between(const struct gauge *g, const struct reading *last)
-{
-	const struct subbuf_format *format = &g->observer.format;
-	uint64_t capacity = format->subbuf_size - format->data_offset;
-	uint64_t bytes = g->now.bytes - last->bytes;
-
-	if (g->now.bytes < last->bytes)
-		bytes += capacity << 32;
-	return bytes;
+	       now->overwritten + now->dropped < last->overwritten + last->dropped;
 }
 
 /* By the file: as long as the unread events are, on the average. */
@@ -147,8 +130,11 @@ static void rate(struct gauge *g, const struct reading *last, uint64_t at)
 	if (r->reset)
 		return;
 	r->events = (g->now.events - last->events) / seconds;
-	r->lost = (reading_lost(&g->now) - reading_lost(last)) / seconds;
-	r->bytes = g->handle ? bytes_between(g, last) / seconds : bytes_guess(g, r->events);
+	r->lost = (g->now.dropped - last->dropped) / seconds;
+	if (last->consumed)
+		r->lost += (g->now.overwritten - last->overwritten) / seconds;
+	r->bytes = g->handle ? (g->now.bytes - last->bytes) / seconds :
+			       bytes_guess(g, r->events);
 }
 
 static int gauge_read(struct panel *p, struct gauge *g)

@@ -2,7 +2,7 @@
 /*
  * A gauge tells how one CPU's buffer does, a panel has those of an instance.
  *
- * Where the kernel has a live index the figures come from memory that is
+ * Where the kernel has the live index the figures come from memory that is
  * mapped: no system call, no event taken. Elsewhere they come from the files
  * per_cpu/cpuN/stats.
  */
@@ -22,7 +22,7 @@
  * @overwritten: of these, overwritten unread
  * @consumed: of these, taken by consumers
  * @dropped: events for which there was no room
- * @bytes: observed: written since some time, modulo 2^64; else: unread
+ * @bytes: observed: written since the first observer came; else: unread
  * @size: bytes of the buffer
  * @epoch: observed: changes when the buffer is emptied
  * @fill: how much of it holds unread events, 0 to 1
@@ -34,7 +34,7 @@ struct reading {
 	uint64_t dropped;
 	uint64_t bytes;
 	uint64_t size;
-	uint32_t epoch;
+	uint64_t epoch;
 	double fill;
 };
 
@@ -45,7 +45,7 @@ struct reading {
  * struct rates - what happened between two readings, by the second
  * @events: committed
  * @bytes: of the buffer, written
- * @lost: overwritten or dropped
+ * @lost: see reading_lost()
  * @reset: the buffer was emptied in between: nothing is known
  */
 struct rates {
@@ -78,9 +78,9 @@ struct gauge {
  * struct panel - the gauges of an instance
  * @name: of the instance, "/" for the top level
  * @dir: its folder
- * @observes: figures come from the live index, and the buffers are mapped
+ * @observes: figures come from the live index, and the buffers are observed
  * @why: an errno: why not
- * @expanded: from its boot-time minimum, by being mapped
+ * @expanded: from its boot-time minimum, by being observed
  * @nr: how many gauges there are
  * @gauges: by CPU number
  * @seconds: between the last two readings
@@ -113,12 +113,13 @@ int panel_rescan(struct panel *panel);
 /* The sum of all gauges; its fill is the fullest one's. */
 struct gauge panel_total(const struct panel *panel);
 
+/*
+ * Of a buffer that no consumer takes events from, a flight recorder's, the oldest are
+ * overwritten as they should be, and are not lost.
+ */
 static inline uint64_t reading_lost(const struct reading *r)
 {
-	return r->overwritten + r->dropped;
+	return r->dropped + (r->consumed ? r->overwritten : 0);
 }
-
-/* A monotonic clock's nanoseconds; no system call where the vDSO serves. */
-uint64_t now_ns(void);
 
 #endif /* _TRACEMAP_GAUGE_H */

@@ -2,10 +2,10 @@
 /*
  * tracemap info: what this kernel can do, and how it would be read.
  *
- * What a mapping can do is found out by trying, in an instance of its own, so
- * that no buffer anybody uses is touched.
+ * What a mapping can do, and what the other verbs need, is found out by trying, in
+ * an instance of its own, so that no buffer that another program uses is touched.
+ * Only whoever may make none looks for the live index of the top level, as stat does.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -17,11 +17,13 @@
 
 #include "advice.h"
 #include "json_string.h"
+#include "read_file.h"
 #include "session.h"
 #include "subbuf.h"
 #include "text_file.h"
 #include "tracemap.h"
 #include "tracemap-event.h"
+#include "values.h"
 #include "verbs.h"
 
 /**
@@ -29,10 +31,11 @@
  * @kernel: name and release
  * @tracefs: where it is, NULL if it is not there
  * @error: an errno: why only this much is known; 0: the rest is true
- * @tried: an errno: why ways of reading could not be tried
+ * @tried: an errno: what stream and record need beside buffers does not work
+ * @functions: 0, or an errno: why functions cannot be traced
  * @consume: the way by which stream and record read
  * @map: 0, or an errno: why buffers cannot be mapped
- * @observe: 0, or an errno: why they cannot be observed
+ * @observe: 0, or an errno: why they cannot be observed; of the top level if @tried
  * @subbuf_size: bytes, header included; 0: not known
  * @subbuf_settable: there is a file to set it by
  * @buffer_kb: of each CPU of the top level; 0: they differ
@@ -47,6 +50,7 @@ struct info {
 	char *tracefs;
 	int error;
 	int tried;
+	int functions;
 	enum tracemap_way consume;
 	int map;
 	int observe;
@@ -78,7 +82,35 @@ static int try_way(const char *dir, enum tracemap_way way, enum tracemap_way *go
 	return 0;
 }
 
-static void try_ways(struct info *info)
+/* What stream and record do in an instance of their own, but for switching it on. */
+static int try_session(struct session *session)
+{
+	struct tracemap_decoder *decoder;
+	int ret = session_trace(session, false);
+
+	if (!ret)
+		ret = session_hide_self(session, false);
+	if (!ret)
+		ret = tracemap_decoder_new(&decoder, session_dir(session));
+	if (!ret)
+		tracemap_decoder_free(decoder);
+	return -ret;
+}
+
+/* To open it would make buffers at their boot-time minimum full size. */
+static int try_top_index(const struct info *info)
+{
+	char path[PATH_MAX];
+
+	if (!info->buffer_minimum)
+		return try_way(info->tracefs, TRACEMAP_OBSERVE, NULL);
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_live", info->tracefs);
+	if (!access(path, R_OK))
+		return 0;
+	return errno == ENOENT ? EOPNOTSUPP : errno;
+}
+
+static void try_all(struct info *info)
 {
 	struct session *session;
 	const char *dir;
@@ -86,10 +118,14 @@ static void try_ways(struct info *info)
 
 	if (ret < 0) {
 		info->tried = -ret;
+		info->observe = try_top_index(info);
 		return;
 	}
 	dir = session_dir(session);
-	info->tried = try_way(dir, TRACEMAP_CONSUME, &info->consume);
+	info->tried = try_session(session);
+	if (!info->tried)
+		info->tried = try_way(dir, TRACEMAP_CONSUME, &info->consume);
+	info->functions = -session_add(session, "set_ftrace_pid", "1");
 	info->map = try_way(dir, TRACEMAP_MAP, NULL);
 	info->observe = try_way(dir, TRACEMAP_OBSERVE, NULL);
 	session_close(session);
@@ -127,36 +163,22 @@ static void find_settings(struct info *info)
 
 static unsigned int count_lines(const char *dir, const char *file)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], *text;
 	unsigned int lines = 0;
-	FILE *f;
-	int c;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while ((c = getc_unlocked(f)) != EOF)
-		lines += c == '\n';
-	fclose(f);
+	text = read_file_whole(AT_FDCWD, path, NULL);
+	for (const char *at = text; at && (at = strchr(at, '\n')); at++)
+		lines++;
+	free(text);
 	return lines;
 }
 
-static unsigned int count_instances(const char *tracefs)
+static int count_instance(const char *name, void *nr)
 {
-	char path[PATH_MAX];
-	struct dirent *entry;
-	unsigned int nr = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/instances", tracefs);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while ((entry = readdir(dir)))
-		nr += entry->d_name[0] != '.';
-	closedir(dir);
-	return nr;
+	(void)name;
+	++*(unsigned int *)nr;
+	return 0;
 }
 
 static void find_out(struct info *info)
@@ -169,11 +191,11 @@ static void find_out(struct info *info)
 		info->error = errno;
 	if (info->error)
 		return;
-	info->instances = count_instances(info->tracefs);
+	tracemap_find_instances(count_instance, &info->instances);
 	info->events = count_lines(info->tracefs, "available_events");
 	find_subbuf_size(info);
 	find_settings(info);
-	try_ways(info);
+	try_all(info);
 }
 
 /* What that means. */
@@ -183,11 +205,21 @@ static bool knows_ways(const struct info *info)
 	return !info->error && !info->tried;
 }
 
-/* A kernel whose map is worth to consume by is one of ours. */
+static bool knows_index(const struct info *info)
+{
+	return !info->error && (!info->tried || !info->observe || info->observe == EOPNOTSUPP);
+}
+
+static bool has_index(const struct info *info)
+{
+	return knows_index(info) && !info->observe;
+}
+
+/* A kernel whose map is worth to consume by is one of ours, as one with the index is. */
 static const char *mapping(const struct info *info)
 {
 	if (!knows_ways(info))
-		return NULL;
+		return has_index(info) ? "live" : NULL;
 	if (info->map)
 		return "none";
 	return info->consume == TRACEMAP_MAP ? "live" : "mainline";
@@ -199,6 +231,16 @@ static const char *reason(const struct info *info)
 	const char *text = advice(info->error ? ABOUT_TRACEFS : ABOUT_INSTANCE, error);
 
 	return text ? text : strerror(error);
+}
+
+/* What reads an instance that is there needs less than to make one. */
+static const char *reason_of_reading(const struct info *info)
+{
+	bool refused = info->tried == EACCES || info->tried == EPERM;
+
+	if (refused && has_index(info))
+		return "run as root, or read an instance that is there, by -i";
+	return reason(info);
 }
 
 struct verb_note {
@@ -213,8 +255,8 @@ static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS]
 {
 	bool maps = info->consume == TRACEMAP_MAP;
 	const char *consume = maps ? "by mapping: no copy" : "by read(2)";
-	const char *look = info->observe ? "from per_cpu/cpuN/stats"
-					 : "from the live index: no system call";
+	const char *look = has_index(info) ?
+		"from the live index: no system call" : "from per_cpu/cpuN/stats";
 
 	notes[0] = (struct verb_note){ "stream", knows_ways(info), consume };
 	notes[1] = (struct verb_note){ "record", knows_ways(info), consume };
@@ -224,7 +266,7 @@ static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS]
 		notes[3].text = "as far as it goes";
 	for (int i = 0; i < NR_VERBS; i++) {
 		if (!notes[i].works)
-			notes[i].text = reason(info);
+			notes[i].text = reason_of_reading(info);
 	}
 }
 
@@ -242,10 +284,24 @@ static void print_mapping(const struct info *info)
 		printf("Mapping:      yes, and cheaper than read(2)\n");
 	else
 		printf("Mapping:      mainline's; read(2) is cheaper, it is used when asked for\n");
-	if (map)
+	if (knows_index(info))
 		printf("Live index:   %s\n", info->observe ?
 		       "no: observing without taking events is not possible" :
 		       "yes: observing takes no event and no system call");
+}
+
+static void print_functions(const struct info *info)
+{
+	const char *why = advice(ABOUT_SETTING, info->functions);
+
+	if (!knows_ways(info))
+		return;
+	if (!why)
+		why = strerror(info->functions);
+	if (info->functions)
+		printf("Functions:    cannot be traced: %s\n", why);
+	else
+		printf("Functions:    can be traced\n");
 }
 
 static void print_buffers(const struct info *info)
@@ -271,6 +327,7 @@ static void print_info(const struct info *info)
 	printf("tracefs:      %s%s%s\n", info->tracefs ? info->tracefs : "not found",
 	       info->error ? ": " : "", info->error ? reason(info) : "");
 	print_mapping(info);
+	print_functions(info);
 	if (!info->error)
 		print_buffers(info);
 	note_verbs(info, notes);
@@ -315,7 +372,9 @@ static void json_info(const struct info *info)
 	json_field("tracefs", info->tracefs);
 	json_field("why_no_more", info->error || info->tried ? reason(info) : NULL);
 	json_field("mapping", mapping(info));
-	printf(",\"live_index\":%s", !ways ? "null" : info->observe ? "false" : "true");
+	printf(",\"live_index\":%s", !knows_index(info) ? "null" : has_index(info) ? "true" :
+	       "false");
+	printf(",\"functions\":%s", !ways ? "null" : info->functions ? "false" : "true");
 	json_field("consume_way", ways ? tracemap_way_name(info->consume) : NULL);
 	if (!info->error) {
 		printf(",\"subbuf_size\":%u,\"subbuf_size_settable\":%s", info->subbuf_size,
@@ -359,8 +418,10 @@ int cmd_info(int argc, char **argv)
 			fputs(help, stdout);
 			return EXIT_OK;
 		}
-		if (option != OPTION_JSON)
+		if (option != OPTION_JSON) {
+			value_no_option("info");
 			return EXIT_USAGE;
+		}
 		json = true;
 	}
 	if (optind < argc) {

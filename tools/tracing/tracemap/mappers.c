@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <linux/trace_live.h>
-
 #include "mappers.h"
 #include "text_file.h"
+
+/* What can be mapped of a CPU's buffer. */
+enum file { CONSUMED, OBSERVED, NR_FILES };
+
+static const char * const file_names[] = { "trace_pipe_raw", "trace_live" };
 
 /* A mount may be seen under other names elsewhere: a file is its inode. */
 struct identity {
@@ -25,26 +29,26 @@ struct identity {
 
 struct search {
 	struct mappers *found;
-	struct identity *files;
-	unsigned int nr_files;
+	struct identity *files;		/* NR_FILES for each CPU; 0: there is none */
+	unsigned int nr;
 };
 
 static int find_file(const struct search *s, dev_t dev, ino_t ino)
 {
-	for (unsigned int i = 0; i < s->nr_files; i++) {
+	for (unsigned int i = 0; i < s->nr * NR_FILES; i++) {
 		if (s->files[i].ino == ino && s->files[i].dev == dev)
 			return i;
 	}
 	return -1;
 }
 
-/* A process may have several mappings of a file: it is one mapper. */
-static struct mapper *add(struct mappers *m, unsigned int file, pid_t pid)
+/* A process may have several mappings of a buffer: it is one mapper. */
+static struct mapper *add(struct mappers *m, unsigned int cpu, pid_t pid)
 {
 	struct mapper *more;
 
 	for (unsigned int i = 0; i < m->nr; i++) {
-		if (m->all[i].file == file && m->all[i].pid == pid)
+		if (m->all[i].cpu == cpu && m->all[i].pid == pid)
 			return &m->all[i];
 	}
 	more = realloc(m->all, (m->nr + 1) * sizeof(*more));
@@ -53,7 +57,7 @@ static struct mapper *add(struct mappers *m, unsigned int file, pid_t pid)
 	m->all = more;
 	more += m->nr++;
 	memset(more, 0, sizeof(*more));
-	more->file = file;
+	more->cpu = cpu;
 	more->pid = pid;
 	return more;
 }
@@ -69,22 +73,22 @@ static void name(struct mapper *m)
 
 static int look_at_line(struct search *s, pid_t pid, const char *line)
 {
-	unsigned long long offset, ino;
 	unsigned int major, minor;
+	unsigned long long ino;
 	struct mapper *m;
 	int file;
 
 	/* Most lines are not: spare them the parsing. */
-	if (!strstr(line, "/trace_pipe_raw") ||
-	    sscanf(line, "%*x-%*x %*s %llx %x:%x %llu", &offset, &major, &minor, &ino) != 4)
+	if (!strstr(line, "/trace_") ||
+	    sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &ino) != 3 || !ino)
 		return 0;
 	file = find_file(s, makedev(major, minor), ino);
 	if (file < 0)
 		return 0;
-	m = add(s->found, file, pid);
+	m = add(s->found, file / NR_FILES, pid);
 	if (!m)
 		return -ENOMEM;
-	if (offset >= TRACE_MMAP_LIVE_OFFSET)
+	if (file % NR_FILES == OBSERVED)
 		m->observes = true;
 	if (!*m->comm)
 		name(m);
@@ -129,23 +133,29 @@ static int look_at_all(struct search *s)
 	return ret;
 }
 
-int mappers_find(struct mappers *m, char *const *files, unsigned int nr_files)
+static void identify(struct identity *id, const char *folder, const char *name)
 {
-	struct search s = { .found = m, .nr_files = nr_files };
+	char path[PATH_MAX];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (stat(path, &st))
+		return;
+	id->dev = st.st_dev;
+	id->ino = st.st_ino;
+}
+
+int mappers_find(struct mappers *m, char *const *folders, unsigned int nr)
+{
+	struct search s = { .found = m, .nr = nr };
 	int ret;
 
 	mappers_free(m);
-	s.files = calloc(nr_files, sizeof(*s.files));
-	if (nr_files && !s.files)
+	s.files = calloc(nr, NR_FILES * sizeof(*s.files));
+	if (nr && !s.files)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < nr_files; i++) {
-		struct stat st;
-
-		if (stat(files[i], &st))
-			continue;
-		s.files[i].dev = st.st_dev;
-		s.files[i].ino = st.st_ino;
-	}
+	for (unsigned int i = 0; i < nr * NR_FILES; i++)
+		identify(&s.files[i], folders[i / NR_FILES], file_names[i % NR_FILES]);
 	ret = look_at_all(&s);
 	free(s.files);
 	return ret;

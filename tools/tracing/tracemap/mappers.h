@@ -11,13 +11,13 @@
 
 /**
  * struct mapper - a process that has mapped a CPU's buffer
- * @file: which of the files asked for
+ * @cpu: which of the folders asked for
  * @pid: of the process
- * @observes: it has mapped the live index as well
+ * @observes: it has mapped trace_live, to observe or to wait by it
  * @comm: its name
  */
 struct mapper {
-	unsigned int file;
+	unsigned int cpu;
 	pid_t pid;
 	bool observes;
 	char comm[16];
@@ -29,8 +29,8 @@ struct mappers {
 	bool some_hidden;	/* not every process could be looked at */
 };
 
-/* The files are trace_pipe_raw's, in any order. Negative errno; frees what was there. */
-int mappers_find(struct mappers *m, char *const *files, unsigned int nr_files);
+/* The folders are per_cpu/cpuN's, in any order. Negative errno; frees what was there. */
+int mappers_find(struct mappers *m, char *const *folders, unsigned int nr);
 void mappers_free(struct mappers *m);
 
 #endif /* _TRACEMAP_MAPPERS_H */

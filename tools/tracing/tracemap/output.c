@@ -3,14 +3,16 @@
  * Lines for standard output.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "output.h"
 #include "stop.h"
-
-#define MUCH	(64 * 1024)
+#include "utf8.h"
 
 void output_begin_line(struct output *out)
 {
@@ -22,17 +24,75 @@ unsigned long long output_size(const struct output *out)
 	return out->written + out->line.length;
 }
 
+static bool is_terminal(struct output *out)
+{
+	if (!out->terminal)
+		out->terminal = isatty(out->fd) ? 1 : -1;
+	return out->terminal > 0;
+}
+
+/* Whether a terminal may obey it: control characters, also U+0080 to U+009F, and no UTF-8. */
+static bool is_command(const unsigned char *text, size_t size)
+{
+	if (size == 1)
+		return (*text < 0x20 && *text != '\n' && *text != '\t') || *text >= 0x7f;
+	return *text == 0xc2 && text[1] < 0xa0;
+}
+
+/* As in JSON, which has been spared those below U+0020 and what is no UTF-8. */
+static void put_escaped(struct tracemap_line *line, const unsigned char *text, size_t size)
+{
+	if (size == 1 && *text != 0x7f)
+		tracemap_line_printf(line, "\\x%02x", *text);
+	else
+		tracemap_line_printf(line, "\\u%04x", text[size - 1]);
+}
+
+static void escape_line(struct output *out)
+{
+	const unsigned char *text = (unsigned char *)out->line.text + out->start;
+	const unsigned char *end = (unsigned char *)out->line.text + out->line.length;
+	struct tracemap_line escaped = TRACEMAP_LINE_INIT;
+	const unsigned char *plain = text;
+
+	while (text < end) {
+		size_t length = utf8_length(text, end - text), size = length ? length : 1;
+
+		if (is_command(text, size)) {
+			tracemap_line_put(&escaped, plain, text - plain);
+			put_escaped(&escaped, text, size);
+			plain = text + size;
+		}
+		text += size;
+	}
+	if (escaped.text) {
+		tracemap_line_put(&escaped, plain, end - plain);
+		out->line.length = out->start;
+		tracemap_line_put(&out->line, escaped.text, escaped.length);
+	}
+	if (escaped.error)
+		out->line.error = escaped.error;
+	tracemap_line_free(&escaped);
+}
+
+void output_escape_line(struct output *out)
+{
+	if (!out->line.error && out->line.length && is_terminal(out))
+		escape_line(out);
+}
+
 int output_end_line(struct output *out)
 {
+	output_escape_line(out);
 	if (out->line.error)
 		return out->line.error;
-	return out->line.length < MUCH ? 0 : output_flush(out);
+	return out->line.length < OUTPUT_MUCH ? 0 : output_flush(out);
 }
 
 /* The first signal asks for an end in order: that is no error yet. */
-static int unless_interrupted(void)
+static int unless_interrupted(int error)
 {
-	return errno == EINTR && stop_signals() < 2 ? 0 : -errno;
+	return error == -EINTR && stop_signals() < 2 ? 0 : error;
 }
 
 /* For one who has set O_NONBLOCK on the file we share. */
@@ -40,26 +100,32 @@ static int wait_for_room(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	return poll(&p, 1, -1) < 0 ? unless_interrupted() : 0;
+	return poll(&p, 1, -1) < 0 ? unless_interrupted(-errno) : 0;
 }
 
 /* Of what a full disk took, a line may be cut: tell how many are whole. */
-static int write_some(struct output *out, const char *data, size_t size)
+static int write_once(struct output *out, const char *data, size_t size)
 {
 	ssize_t n = write(out->fd, data, size);
 
-	if (n >= 0) {
-		out->written += n;
-		for (const char *end; (end = memchr(data, '\n', n)); ) {
-			out->lines++;
-			n -= end + 1 - data;
-			data = end + 1;
-		}
-		return 0;
+	if (n < 0)
+		return -errno;
+	out->written += n;
+	for (const char *end; (end = memchr(data, '\n', n)); ) {
+		out->lines++;
+		n -= end + 1 - data;
+		data = end + 1;
 	}
-	if (errno == EAGAIN)
+	return 0;
+}
+
+static int write_some(struct output *out, const char *data, size_t size)
+{
+	int ret = write_once(out, data, size);
+
+	if (ret == -EAGAIN)
 		return wait_for_room(out->fd);
-	return unless_interrupted();
+	return unless_interrupted(ret);
 }
 
 int output_flush(struct output *out)
@@ -75,4 +141,34 @@ int output_flush(struct output *out)
 	out->line.length = 0;
 	out->start = 0;
 	return ret;
+}
+
+void output_never_wait(struct output *out)
+{
+	struct stat st;
+	char path[32];
+	int fd;
+
+	if (fstat(out->fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		out->fd = fd;
+}
+
+int output_flush_some(struct output *out)
+{
+	unsigned long long begin = out->written;
+	struct tracemap_line *line = &out->line;
+	int ret = line->error;
+	size_t done;
+
+	if (!ret && line->length)
+		ret = write_once(out, line->text, line->length);
+	done = out->written - begin;
+	memmove(line->text, line->text + done, line->length - done);
+	line->length -= done;
+	out->start = 0;
+	return ret == -EAGAIN ? 0 : unless_interrupted(ret);
 }

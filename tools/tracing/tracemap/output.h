@@ -9,18 +9,28 @@
 
 #include <tracemap-event.h>
 
+/* Bytes of text that are enough to be written. */
+#define OUTPUT_MUCH	(64 * 1024)
+
 struct output {
 	int fd;
 	struct tracemap_line line;	/* append here */
 	size_t start;			/* of the line begun last, in @line */
 	unsigned long long written;	/* bytes that are out */
 	unsigned long long lines;	/* of them */
+	int terminal;			/* 1: it is one, -1: it is none, 0: not looked yet */
 };
 
 /* Remember where the next line begins. */
 void output_begin_line(struct output *out);
 
-/* Write if there is much. */
+/*
+ * On a terminal, escape the control characters in the line begun last: any program may
+ * have chosen the names of processes and the marks in it, and a terminal obeys them.
+ */
+void output_escape_line(struct output *out);
+
+/* The same, then write if there are OUTPUT_MUCH. */
 int output_end_line(struct output *out);
 
 /*
@@ -28,6 +38,15 @@ int output_end_line(struct output *out);
  * signal came while the reader would not read; or what write() says.
  */
 int output_flush(struct output *out);
+
+/*
+ * Do not let the caller wait for the reader of the output: where it is a pipe or a
+ * terminal, open it once more, with O_NONBLOCK. On other files writing comes to an end.
+ */
+void output_never_wait(struct output *out);
+
+/* Write as much as is taken at once. Returns as output_flush(). */
+int output_flush_some(struct output *out);
 
 /* Bytes written and to be written. */
 unsigned long long output_size(const struct output *out);

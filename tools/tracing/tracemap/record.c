@@ -13,8 +13,8 @@
 #include <tracemap-event.h>
 
 #include "advice.h"
-#include "child.h"
-#include "hotplug.h"
+#include "clock.h"
+#include "loop.h"
 #include "output.h"
 #include "recording.h"
 #include "selection.h"
@@ -36,9 +36,13 @@ enum {
 	TICK_MS		= 250,	/* how far a killed recorder's file may be behind */
 	STALE_MS	= 1000,	/* the same, where all there is should not be read often */
 	LIVE_MS		= 100,	/* the same, and --live */
-	HOTPLUG_MS	= 1000,
-	TURN		= 4096,	/* events printed, then other things are looked at */
+	PRINT_MS	= 1,	/* how long is printed, then it is recorded again */
+	PRINT_EVENTS	= 32,	/* events printed between looks at the clock */
+	BLOCKED_MS	= 10,	/* how often it is tried again */
+	LARGE_ENOUGH	= 1024 * 1024,	/* bytes of a buffer, for sub-buffers of SUBBUF_KB */
 };
+
+#define SUBBUF_KB	"64"
 
 struct request {
 	struct selection selection;
@@ -57,29 +61,25 @@ struct request {
 struct run {
 	const struct request *request;
 	struct session *session;
-	struct child child;
 	struct tracemap *t;
 	struct recording recording;
-	struct tracemap_merge *merge;		/* with --live */
+	struct tracemap_merge *merge;	/* of recording.tracks[].shown, with --live */
 	struct tracemap_decoder *decoder;
 	struct output out;
-	struct hotplug hotplug;
+	struct loop loop;
 	double started;
 	double ticked;
 	double took_all;
 	uint64_t quarter;	/* bytes of a CPU's buffer */
 	bool by_copy;		/* read(2), see recording_fill() */
+	bool more;		/* some CPU had its whole turn when all were asked last */
 	bool terminal;		/* progress is shown */
-	bool mute;		/* what --live prints goes nowhere any more */
 	bool failed;
 };
 
 static double now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
+	return now_ns() / 1e9;
 }
 
 /* ---- What is asked for ---- */
@@ -94,10 +94,11 @@ static const char usage[] =
 	"      --live            print the events while they are recorded\n"
 	"      --way WAY         read or map, instead of what is cheapest here\n"
 	"      --subbuf SIZE     of the sub-buffers, where this kernel can set it\n"
+	"                        (default: 64k in an instance of its own)\n"
 	"      --strict          exit with 3 if events were lost\n"
 	"  -q, --quiet           no progress, and no sum at the end\n"
 	"\nWhen to stop:\n"
-	"      --duration SECONDS\n"
+	"      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
 	"      --size SIZE       after so many bytes of data, k, M, G understood\n"
 	"\nThe COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
 	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n";
@@ -144,7 +145,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 	case OPTION_WAY:
 		return value_way(arg, false, &request->way);
 	default:
-		return -EINVAL;	/* said by getopt_long() */
+		return value_no_option("record");
 	}
 }
 
@@ -186,6 +187,20 @@ static uint64_t quarter_of_buffer(const struct session *session)
 }
 
 /*
+ * Set large sub-buffers in an instance of our own: fewer are taken, which makes an
+ * event cheaper to record. A buffer smaller than LARGE_ENOUGH keeps the kernel's
+ * size, since few large ones would make it larger than was asked for. Failing is
+ * no error: the kernel may not be able to set it, or lack memory in one piece.
+ */
+static void prefer_large_subbufs(struct run *run)
+{
+	const unsigned long long size = run->request->selection.buffer_size;
+
+	if (session_is_own(run->session) && (!size || size >= LARGE_ENOUGH))
+		session_try(run->session, "buffer_subbuf_size_kb", SUBBUF_KB);
+}
+
+/*
  * The buffer is made of whole sub-buffers, two at least: with larger ones it may
  * grow, and does not shrink again by itself. So its size is put back last.
  */
@@ -194,8 +209,10 @@ static int set_subbuf_size(struct run *run)
 	char kb[32];
 	int ret;
 
-	if (!run->request->subbuf)
+	if (!run->request->subbuf) {
+		prefer_large_subbufs(run);
 		return 0;
+	}
 	ret = session_keep(run->session, "buffer_size_kb");
 	if (ret)
 		return ret;
@@ -211,8 +228,7 @@ static int open_buffers(struct run *run)
 	o.way = run->request->way;
 	o.nr_cpus = run->request->selection.nr_cpus;
 	o.cpus = run->request->selection.cpus;
-	/* First: a CPU that comes while they are opened is to be looked for. */
-	hotplug_begin(&run->hotplug, HOTPLUG_MS);
+	loop_begin(&run->loop);
 	run->quarter = quarter_of_buffer(run->session);
 	o.wake_bytes = run->request->live ? 1 : run->quarter;
 	ret = tracemap_open(&run->t, session_dir(run->session), &o);
@@ -220,6 +236,16 @@ static int open_buffers(struct run *run)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(run->session));
 	run->by_copy = tracemap_cpu_way(tracemap_get_cpu(run->t, 0)) == TRACEMAP_READ;
 	return 0;
+}
+
+/* If we are killed, the keeper takes the holes out of the file as it is now. */
+static void tell_keeper_how(struct run *run)
+{
+	char *how = trace_dat_how(run->recording.dat);
+
+	if (how)
+		session_add_recording(run->session, run->request->output, how);
+	free(how);
 }
 
 static int open_recording(struct run *run)
@@ -232,10 +258,13 @@ static int open_recording(struct run *run)
 	ret = recording_open(&run->recording, run->t, top, session_dir(run->session),
 			     run->request->output);
 	free(top);
-	return ret;
+	if (ret)
+		return ret;
+	tell_keeper_how(run);
+	return 0;
 }
 
-/* Each CPU's records come to the merge when they are written. */
+/* Each CPU's records come to the merge when they have been written. */
 static int add_sources(struct run *run, unsigned int from)
 {
 	int ret = 0;
@@ -243,9 +272,9 @@ static int add_sources(struct run *run, unsigned int from)
 	for (unsigned int i = from; i < run->recording.nr_tracks && !ret && run->merge; i++) {
 		struct tracemap_source source = {
 			.cpu = tracemap_cpu_number(run->recording.tracks[i]->cpu),
-			.arg = run->recording.tracks[i],
-			.next = recording_next,
-			.release = recording_release,
+			.arg = &run->recording.tracks[i]->shown,
+			.next = shown_next,
+			.release = shown_release,
 		};
 
 		ret = tracemap_merge_add_source(run->merge, &source);
@@ -260,12 +289,15 @@ static int open_live(struct run *run)
 
 	if (!run->request->live)
 		return 0;
+	run->recording.shows = true;
+	output_never_wait(&run->out);
 	ret = tracemap_merge_new(&run->merge, NULL);
 	if (!ret)
 		ret = tracemap_decoder_new(&run->decoder, session_dir(run->session));
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "%s: formats of events",
 				session_dir(run->session));
+	tracemap_decoder_prepare(run->decoder);
 	tracer = session_get(run->session, "current_tracer");
 	tracemap_text_header(run->decoder, tracer, &run->out.line);
 	free(tracer);
@@ -283,8 +315,8 @@ static int open_all(struct run *run)
 	if (!ret)
 		ret = selection_apply(&run->request->selection, run->session);
 	if (!ret)
-		ret = selection_prepare_child(&run->request->selection, run->session, &run->child,
-					      run->request->command);
+		ret = selection_prepare_child(&run->request->selection, run->session,
+					      &run->loop.child, run->request->command);
 	if (!ret)
 		ret = open_buffers(run);
 	if (!ret)
@@ -351,6 +383,7 @@ static int pull_all(struct run *run, enum recording_share share)
 	struct recording *r = &run->recording;
 	int sum = 0;
 
+	run->more = false;
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		int ret = recording_pull(r->tracks[i], share);
 
@@ -359,65 +392,149 @@ static int pull_all(struct run *run, enum recording_share share)
 		/* What is damaged has been written as it is, and is passed. */
 		if (ret < 0 && ret != -EBADMSG && ret != -EINTR)
 			return read_failed(run, ret, tracemap_cpu_number(r->tracks[i]->cpu));
+		run->more |= ret >= RECORDING_TURN_MAX;
 		sum += ret > 0 ? ret : ret == -EBADMSG;
 	}
 	return sum;
 }
 
+/* ---- What --live prints ---- */
+
+/* What "--live" keeps is for showing only: nobody takes it any more. */
+static void stop_showing(struct run *run)
+{
+	run->recording.shows = false;
+	tracemap_merge_free(run->merge);
+	run->merge = NULL;
+	for (unsigned int i = 0; i < run->recording.nr_tracks; i++)
+		shown_free(&run->recording.tracks[i]->shown);
+}
+
+/* Nothing, if a second signal came: that one wants no more. @then is what comes of it. */
+static void say_not_shown(struct run *run, int error, const char *then)
+{
+	stop_showing(run);
+	if (error == -EINTR)
+		return;
+	if (error != -EPIPE)	/* "| head" has had enough: that is no failure */
+		run->failed = true;
+	say("standard output, after %llu whole lines: %s: no more is shown%s", run->out.lines,
+	    strerror(-error), then);
+}
+
+/*
+ * The recording does not end with the showing, unless only a signal would end it:
+ * "record --live | head" would go on for ever. Then, and if a signal came, returns @error.
+ */
 static int print_failed(struct run *run, int error)
 {
-	run->mute = true;
-	/* "| head" has had enough. */
-	if (error == -EPIPE || error == -EINTR)
-		return error;
-	run->failed = true;
-	return complain(ABOUT_OUTPUT, error, "standard output, after %llu whole lines",
-			run->out.lines);
+	const struct request *r = run->request;
+	bool ends = r->command || r->duration || r->size;
+
+	say_not_shown(run, error, ends ? ", the recording goes on to its end" :
+		      ", and the recording ends, as only a signal would end it");
+	return ends && error != -EINTR ? 0 : error;
 }
 
-/* Once that has failed, what is left is recorded all the same. */
-static int print(struct run *run, struct tracemap_record *rec)
+static void print_skipped(struct run *run, int cpu)
 {
-	if (run->mute)
-		return 0;
+	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
+		struct track *track = run->recording.tracks[i];
+		uint64_t skipped = 0;
+
+		if (tracemap_cpu_number(track->cpu) == cpu)
+			skipped = shown_skipped(&track->shown);
+		if (skipped)
+			tracemap_line_printf(&run->out.line, "CPU:%d [NOT SHOWN %llu EVENTS]\n",
+					     cpu, (unsigned long long)skipped);
+	}
+}
+
+static void print(struct run *run, struct tracemap_record *rec)
+{
 	output_begin_line(&run->out);
+	if (run->recording.room.untold)
+		print_skipped(run, rec->cpu);
 	tracemap_text(run->decoder, rec, &run->out.line);
-	return output_end_line(&run->out);
+	output_escape_line(&run->out);
 }
 
-/* The same, in the order of time, printed; at most @budget events. 1: there were some. */
-static int print_all(struct run *run, uint64_t budget)
+/* What waits for the event behind it, of which there is none now. */
+static void print_waiting(struct run *run)
 {
-	struct tracemap_record rec;
-	int ret = 0, error = 0;
-	uint64_t n = 0;
+	output_begin_line(&run->out);
+	tracemap_text_end(run->decoder, &run->out.line);
+	output_escape_line(&run->out);
+}
 
-	while (n < budget && !error && (ret = tracemap_merge_next(run->merge, &rec)) > 0) {
-		error = print(run, &rec);
+/*
+ * Print of what was recorded, in the order of time, for no longer than the buffers
+ * can wait. Returns how many events there were, or a negative errno, said.
+ */
+static int print_some(struct run *run)
+{
+	double end = now() + PRINT_MS / 1000.0;
+	struct tracemap_record rec;
+	int n = 0, ret = 1;
+
+	while (run->out.line.length < OUTPUT_MUCH && (n % PRINT_EVENTS || now() < end) &&
+	       (ret = tracemap_merge_next(run->merge, &rec)) > 0) {
+		print(run, &rec);
 		n++;
 	}
-	if (!error && !run->mute)
-		error = output_flush(&run->out);
-	if (error)
-		return print_failed(run, error);
-	if (run->recording.write_error)
-		return write_failed(run);
-	if (ret < 0 && ret != -EBADMSG && ret != -EINTR)
+	if (ret <= 0)
+		print_waiting(run);
+	if (ret < 0 && ret != -EINTR)
 		return read_failed(run, ret, tracemap_merge_failed_cpu(run->merge));
-	return n || ret < 0;
+	ret = output_flush_some(&run->out);
+	return ret ? print_failed(run, ret) : n;
 }
+
+/* The file is whole: wait for who reads it, unless a second signal comes. */
+static void print_rest(struct run *run)
+{
+	struct tracemap_record rec;
+	int ret = 0;
+
+	if (!run->recording.shows)
+		return;
+	tracemap_merge_flush(run->merge);
+	while (!ret && stop_signals() < 2 && tracemap_merge_next(run->merge, &rec) > 0) {
+		print(run, &rec);
+		ret = output_end_line(&run->out);
+	}
+	if (!ret) {
+		print_waiting(run);
+		ret = output_flush(&run->out);
+	}
+	if (ret)
+		say_not_shown(run, ret, "");
+	else if (run->recording.room.skipped && !run->request->quiet)
+		say("%llu events were not shown, as they came faster than they were printed: %s has them",
+		    (unsigned long long)run->recording.room.skipped, run->request->output);
+}
+
+/* ---- Going on ---- */
 
 static int take_all(struct run *run)
 {
 	run->took_all = now();
-	return run->merge ? print_all(run, TURN) : pull_all(run, RECORDING_TURN);
+	return pull_all(run, RECORDING_TURN);
 }
 
+/* Returns whether there was something, or a negative errno, said. The file comes first. */
 static int take(struct run *run)
 {
+	int pulled, printed;
+
 	if (run->by_copy && !run->merge && now() - run->took_all < STALE_MS / 1000.0)
 		return pull_all(run, RECORDING_WHOLE);
-	return take_all(run);
+	pulled = take_all(run);
+	/* Where there may be more, it comes first. */
+	if (pulled < 0 || run->more || !run->recording.shows)
+		return pulled;
+	printed = print_some(run);
+	return printed < 0 ? printed : pulled || printed;
 }
 
 static void tick(struct run *run)
@@ -437,44 +554,47 @@ static void tick(struct run *run)
 	fprintf(stderr, ", %.0f s\33[K", at - run->started);
 }
 
-/* CPUs that came since. One that cannot be opened does not keep the others out. */
-static int look_for_cpus(struct run *run)
+static int take_turn(void *arg)
 {
-	unsigned int before = run->recording.nr_tracks;
-	int ret, added;
+	struct run *run = arg;
+	int ret = take(run);
 
-	if (!hotplug_happened(&run->hotplug, now() * 1000))
-		return 0;
-	ret = tracemap_rescan(run->t);
-	added = recording_add_cpus(&run->recording, session_dir(run->session));
 	if (ret >= 0)
-		ret = added;
-	if (ret < 0) {
-		run->failed = true;
-		complain(ABOUT_BUFFER, ret, "a CPU that came online");
-	}
-	return add_sources(run, before);
+		tick(run);
+	return ret;
 }
 
-static bool is_over(struct run *run)
+/* CPUs that came since. */
+static int add_cpus(void *arg)
 {
-	const struct request *request = run->request;
+	struct run *run = arg;
+	unsigned int before = run->recording.nr_tracks;
+	int added = recording_add_cpus(&run->recording, session_dir(run->session));
+	int ret = add_sources(run, before);
 
-	return stop_signals() ||
-	       (run->child.pid && child_ended(&run->child)) ||
-	       (request->duration && now() - run->started >= request->duration) ||
-	       (request->size && trace_dat_size(run->recording.dat) >= request->size);
+	return added < 0 ? added : ret;
+}
+
+static bool size_is_reached(void *arg)
+{
+	const struct run *run = arg;
+
+	return run->request->size && trace_dat_size(run->recording.dat) >= run->request->size;
 }
 
 /* Not past the end that was asked for, and not past a tick. */
 static int wait_ms(const struct run *run)
 {
-	double left = run->request->duration - (now() - run->started);
-	int ms = TICK_MS;
+	int ms = loop_timeout(&run->loop, TICK_MS);
 
-	if (run->request->duration && left * 1000 < ms)
-		ms = left > 0 ? left * 1000 + 1 : 0;
-	return run->merge ? tracemap_merge_timeout(run->merge, ms) : ms;
+	if (!run->recording.shows)
+		return ms;
+	if (run->out.line.length && ms > BLOCKED_MS)
+		ms = BLOCKED_MS;
+	/* The merge was not asked for all it has, so it does not know. */
+	if (run->out.line.length >= OUTPUT_MUCH)
+		return ms;
+	return tracemap_merge_timeout(run->merge, ms);
 }
 
 static bool any_is_filling(const struct run *run)
@@ -502,32 +622,21 @@ static int wait_for_filling(struct run *run, int ms)
 	return 0;
 }
 
-static int sleep_till_more(struct run *run)
+static int sleep_till_more(void *arg)
 {
+	struct run *run = arg;
 	int ms = wait_ms(run);
+	int ret = run->by_copy ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
 
-	return run->by_copy ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
+	return ret < 0 && ret != -EINTR ? read_failed(run, ret, -1) : 0;
 }
 
-static void read_on(struct run *run)
-{
-	int ret = 0;
-
-	while (ret >= 0 && !is_over(run)) {
-		ret = take(run);
-		if (ret < 0)
-			return;
-		tick(run);
-		if (!ret)
-			ret = sleep_till_more(run);
-		if (ret == -EINTR)
-			ret = 0;
-		if (ret < 0)
-			read_failed(run, ret, -1);
-		else
-			ret = look_for_cpus(run);
-	}
-}
+static const struct loop_verb recording = {
+	.is_over = size_is_reached,
+	.take = take_turn,
+	.sleep = sleep_till_more,
+	.add_cpus = add_cpus,
+};
 
 /* ---- The end ---- */
 
@@ -539,23 +648,17 @@ static void drain(struct run *run)
 {
 	bool own = session_is_own(run->session);
 
-	if (run->merge)
-		tracemap_merge_flush(run->merge);
 	if (own)
 		session_trace(run->session, false);
 	while (own && !run->recording.write_error && stop_signals() < 2 && take_all(run) > 0)
 		tick(run);
-	if (own)
-		return;
-	if (run->merge)
-		print_all(run, recording_unread(&run->recording) + 4096);
-	else
+	if (!own)
 		pull_all(run, RECORDING_PRESENT);
 }
 
 static void finish_file(struct run *run)
 {
-	bool compact;
+	bool compact = true;
 	int ret;
 
 	if (!run->recording.dat)
@@ -563,12 +666,17 @@ static void finish_file(struct run *run)
 	ret = trace_head_refresh(run->recording.head);
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s", session_dir(run->session));
-	ret = trace_dat_finish(run->recording.dat, &compact);
+	ret = trace_dat_finish(run->recording.dat);
 	if (ret == -E2BIG) {
 		run->failed = true;
 		say("%s: no room for the formats of %u events that were enabled meanwhile: theirs are not decoded",
 		    run->request->output, trace_head_forget_late(run->recording.head));
-		ret = trace_dat_finish(run->recording.dat, &compact);
+		ret = trace_dat_finish(run->recording.dat);
+	}
+	/* Killed while the holes are taken out, it is the keeper who goes on. */
+	if (!ret) {
+		tell_keeper_how(run);
+		ret = trace_dat_compact(run->recording.dat, &compact);
 	}
 	if (ret) {
 		run->failed = true;
@@ -591,11 +699,10 @@ static void sum_up(struct run *run, const struct recording_sums *sums)
 
 static void close_all(struct run *run)
 {
-	child_stop(&run->child);
+	loop_end(&run->loop);
 	tracemap_merge_free(run->merge);
 	tracemap_decoder_free(run->decoder);
 	tracemap_line_free(&run->out.line);
-	hotplug_end(&run->hotplug);
 	recording_close(&run->recording);
 	tracemap_close(run->t);
 	if (session_close(run->session))
@@ -607,17 +714,18 @@ static int record(struct run *run)
 {
 	struct recording_sums sums;
 	const char *name = run->request->command ? run->request->command[0] : NULL;
-	bool ran;
 
 	if (!run->request->quiet)
 		session_say_how(run->session, run->t);
 	run->started = now();
-	ran = !child_start(&run->child, name);
-	if (ran)
-		read_on(run);
+	if (!loop_start(&run->loop, run->request->duration, name) &&
+	    !loop_run(&run->loop, run->t, &recording, run))
+		run->failed = true;
 	drain(run);
-	child_stop(&run->child);
+	child_stop(&run->loop.child);
 	finish_file(run);
+	print_rest(run);
+	recording_count_losses(&run->recording);
 	recording_sum_up(&run->recording, &sums);
 	/* What was given up goes with its instance. */
 	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
@@ -627,7 +735,7 @@ static int record(struct run *run)
 		return EXIT_FAILED;
 	if (run->request->strict && (sums.lost || sums.at_least))
 		return EXIT_LOST;
-	return name ? child_exit_status(&run->child, name) : EXIT_OK;
+	return name ? child_exit_status(&run->loop.child, name) : EXIT_OK;
 }
 
 static void nothing(int sig)
@@ -648,7 +756,7 @@ int cmd_record(int argc, char **argv)
 	struct request request = { .way = TRACEMAP_CONSUME };
 	struct run run = {
 		.request = &request,
-		.child = CHILD_NONE,
+		.loop = LOOP_INIT,
 		.out.fd = STDOUT_FILENO,
 	};
 	int ret = parse(&request, argc, argv), status = ret ? EXIT_USAGE : EXIT_OK;

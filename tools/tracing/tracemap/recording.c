@@ -13,8 +13,6 @@
 #include "advice.h"
 #include "recording.h"
 
-#define TURN	64	/* sub-buffers */
-
 /* ---- Pieces ---- */
 
 static const unsigned char *subbuf_of(const struct track *track)
@@ -37,13 +35,6 @@ static bool goes_on(const struct track *track, uint32_t start)
 	       !track->batch->missed && !(track->batch->flags & TRACEMAP_RESET);
 }
 
-static uint64_t add_missed(uint64_t a, uint64_t b)
-{
-	if (a == TRACEMAP_MISSED_UNKNOWN || b == TRACEMAP_MISSED_UNKNOWN)
-		return TRACEMAP_MISSED_UNKNOWN;
-	return a + b;
-}
-
 static uint32_t capacity(const struct track *track)
 {
 	return track->piece.format->subbuf_size - track->piece.format->data_offset;
@@ -56,7 +47,7 @@ static void begin_piece(struct track *track, uint32_t start)
 
 	/* What nobody could be told yet. */
 	if (track->has_piece && !track->nr_pages)
-		missed = add_missed(missed, piece->missed);
+		missed = losses_add(missed, piece->missed);
 	track->at += (uint64_t)track->nr_pages * track->recording->page_size;
 	track->nr_pages = 0;
 	track->has_piece = true;
@@ -124,12 +115,11 @@ static bool gather(struct track *track)
 
 /* ---- Sub-buffers into pages ---- */
 
-static void count_missed(struct recording *r, uint64_t missed)
+static void count_missed(struct recording *r, int cpu, uint64_t missed)
 {
-	if (missed == TRACEMAP_MISSED_UNKNOWN)
-		r->missed_unknown = true;
-	else
-		r->missed += missed;
+	losses_told(&r->losses, cpu, missed);
+	if (missed != TRACEMAP_MISSED_UNKNOWN)
+		r->lost += missed;
 }
 
 /* Taken out of the buffer, and there is nowhere to put them. */
@@ -152,7 +142,7 @@ static int write_batch(struct track *track)
 	uint32_t start = subbuf_pos(it);
 	int nr, ret;
 
-	count_missed(r, track->batch->missed);
+	count_missed(r, track->batch->cpu, track->batch->missed);
 	if (!gather(track)) {
 		if (!goes_on(track, start))
 			begin_piece(track, start);
@@ -183,7 +173,7 @@ static int pull(struct track *track)
 	if (ret <= 0) {
 		/* What was behind the damage, nobody has counted. */
 		if (ret == -EBADMSG)
-			track->recording->missed_unknown = true;
+			track->recording->damaged = true;
 		track->batch = NULL;
 		return ret;
 	}
@@ -208,10 +198,10 @@ static uint64_t limit_of(const struct track *track, enum recording_share share)
 	uint64_t n;
 
 	if (share == RECORDING_TURN)
-		return TURN;
+		return RECORDING_TURN_MAX;
 	n = recording_fill(track) / capacity(track);
 	if (share == RECORDING_WHOLE)
-		return n < TURN ? n : TURN;
+		return n < RECORDING_TURN_MAX ? n : RECORDING_TURN_MAX;
 	return n + 2;	/* the oldest and the newest may hold little */
 }
 
@@ -224,59 +214,12 @@ int recording_pull(struct track *track, enum recording_share share)
 		ret = pull(track);
 		if (ret <= 0)
 			break;
+		if (track->recording->shows)
+			shown_add(&track->shown, track->batch);
 		/* Done with: its events went with it. */
 		track->batch->it.next = track->batch->it.end;
 	}
 	return ret < 0 ? ret : (int)n;
-}
-
-/* What lies behind the record that is out has not been gone through yet. */
-static bool look(struct track *track, struct subbuf_record *record)
-{
-	if (!track->batch)
-		return false;
-	track->cursor = track->batch->it;
-	if (subbuf_next(&track->cursor, record))
-		return true;
-	track->batch->it = track->cursor;
-	return false;
-}
-
-int recording_next(void *arg, struct tracemap_record *rec)
-{
-	struct track *track = arg;
-	struct subbuf_record record;
-	int ret;
-
-	while (!look(track, &record)) {
-		ret = pull(track);
-		/* It has been written as it is; to the merge it would be the end. */
-		if (ret == -EBADMSG)
-			continue;
-		if (ret <= 0)
-			return ret;
-		track->untold = add_missed(track->untold, track->batch->missed);
-		track->flags |= track->batch->flags;
-	}
-	*rec = (struct tracemap_record){
-		.ts = record.ts,
-		.data = record.data,
-		.size = record.size,
-		.cpu = tracemap_cpu_number(track->cpu),
-		.flags = track->flags,
-		.missed = track->untold,
-	};
-	track->untold = 0;
-	track->flags = 0;
-	return 1;
-}
-
-void recording_release(void *arg)
-{
-	struct track *track = arg;
-
-	track->batch->it = track->cursor;
-	track->batch->events++;
 }
 
 /* ---- Beginning and end ---- */
@@ -323,6 +266,7 @@ static struct track *new_track(struct recording *r, struct tracemap_cpu *cpu)
 	if (!track)
 		return NULL;
 	track->recording = r;
+	track->shown.room = &r->room;
 	track->cpu = cpu;
 	track->piece.format = &r->format;
 	if (tracemap_cpu_way(cpu) == TRACEMAP_READ) {
@@ -334,7 +278,6 @@ static struct track *new_track(struct recording *r, struct tracemap_cpu *cpu)
 	}
 	if (!tracemap_cpu_figures(cpu, &figures)) {
 		track->consumed = figures.consumed;
-		track->dropped = figures.dropped;
 		track->epoch = figures.epoch;
 	}
 	return track;
@@ -386,6 +329,11 @@ static int fail_to_create(int error, const char *path)
 	case -EOPNOTSUPP:
 		say("%s: this file system fills holes with zeros: record to another one", path);
 		return error;
+	case -ENOSPC:
+	case -EDQUOT:
+		say("%s: %s, not even for what stands in front of the data", path,
+		    strerror(-error));
+		return error;
 	default:
 		return complain(ABOUT_OUTPUT, error, "%s", path);
 	}
@@ -399,6 +347,7 @@ int recording_open(struct recording *r, struct tracemap *t, const char *top,
 	memset(r, 0, sizeof(*r));
 	r->t = t;
 	r->nr_cpus = count_cpus(dir);
+	losses_begin(&r->losses, t);
 	ret = take_format(r);
 	if (!ret)
 		ret = recording_add_cpus(r, dir);
@@ -418,9 +367,11 @@ void recording_close(struct recording *r)
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		if (r->tracks[i]->stats >= 0)
 			close(r->tracks[i]->stats);
+		shown_free(&r->tracks[i]->shown);
 		free(r->tracks[i]->copy);
 		free(r->tracks[i]);
 	}
+	losses_end(&r->losses);
 	free(r->tracks);
 	free(r->zeros);
 	memset(r, 0, sizeof(*r));
@@ -452,24 +403,28 @@ static void look_at_figures(struct track *track)
 	if (figures.epoch != track->epoch || figures.consumed < track->consumed) {
 		track->epoch = figures.epoch;
 		track->consumed = 0;
-		track->dropped = 0;
 	}
 	track->events += figures.consumed - track->consumed;
-	track->drops += figures.dropped - track->dropped;
 	track->consumed = figures.consumed;
-	track->dropped = figures.dropped;
 }
 
 void recording_sum_up(struct recording *r, struct recording_sums *sums)
 {
 	memset(sums, 0, sizeof(*sums));
-	sums->lost = r->missed + r->unwritten;
+	sums->lost = r->unwritten;
 	sums->events = -r->unwritten;
-	sums->at_least = r->missed_unknown;
+	sums->at_least = r->damaged || losses_at_least(&r->losses);
 	sums->bytes = r->dat ? trace_dat_size(r->dat) : 0;
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		look_at_figures(r->tracks[i]);
 		sums->events += r->tracks[i]->events;
-		sums->lost += r->tracks[i]->drops;
+		r->lost += losses_dropped(&r->losses, i);
 	}
+	sums->lost += r->lost;
+}
+
+void recording_count_losses(struct recording *r)
+{
+	for (unsigned int i = 0; i < r->nr_tracks; i++)
+		r->lost += losses_untold(&r->losses, i);
 }

@@ -12,6 +12,8 @@
 
 #include <stdbool.h>
 
+#include "losses.h"
+#include "shown.h"
 #include "trace_dat.h"
 #include "tracemap.h"
 
@@ -19,8 +21,7 @@
 struct track {
 	struct tracemap_cpu *cpu;
 	struct recording *recording;
-	struct tracemap_batch *batch;	/* written, and being gone through */
-	struct subbuf_iter cursor;	/* behind the record that is out */
+	struct tracemap_batch *batch;	/* being written */
 	struct dat_piece piece;		/* what is at the end of the file */
 	uint64_t at;			/* where that is */
 	int nr_pages;			/* in so many pages; 0: it is not there yet */
@@ -28,13 +29,10 @@ struct track {
 	uint64_t stamp;			/* of the sub-buffer it is of */
 	unsigned char *copy;		/* a page of small parts, see gather() */
 	uint64_t copy_ts;		/* time stamp of its last record */
-	uint64_t untold;		/* missed since the last record gone through */
-	uint32_t flags;
+	struct shown shown;		/* copies of what was written, to be printed */
 	int stats;			/* its per_cpu/cpuN/stats */
 	uint64_t events;		/* taken while we were there */
-	uint64_t drops;			/* and dropped */
 	uint64_t consumed;		/* as the kernel said last */
-	uint64_t dropped;
 	uint32_t epoch;
 };
 
@@ -46,10 +44,13 @@ struct recording {
 	unsigned int page_size;
 	struct subbuf_format format;
 	void *zeros;
+	bool shows;			/* what is written is to be printed, too */
+	struct shown_room room;
 	struct track **tracks;
 	unsigned int nr_tracks;
-	uint64_t missed;		/* events lost, as the file tells */
-	bool missed_unknown;		/* and more, but not how many */
+	struct losses losses;
+	uint64_t lost;			/* events, so far */
+	bool damaged;			/* and what was behind the damage of a sub-buffer */
 	uint64_t unwritten;		/* events of the sub-buffer where writing failed */
 	int write_error;		/* the file takes no more, for good */
 };
@@ -78,6 +79,9 @@ int recording_add_cpus(struct recording *r, const char *dir);
  */
 uint64_t recording_fill(const struct track *track);
 
+/* Sub-buffers that are one CPU's turn. */
+#define RECORDING_TURN_MAX	64
+
 /**
  * enum recording_share - how much to take of a CPU's buffer
  * @RECORDING_TURN: what there is, but no more than what is one CPU's turn
@@ -100,19 +104,18 @@ enum recording_share {
  */
 int recording_pull(struct track *track, enum recording_share share);
 
-/* For a struct tracemap_source: the records, each after it was written. @arg is a track. */
-int recording_next(void *arg, struct tracemap_record *rec);
-void recording_release(void *arg);
-
 struct recording_sums {
 	uint64_t events;	/* in the file */
 	uint64_t lost;		/* overwritten, dropped, or the file was full */
-	bool at_least;		/* more were lost: the kernel does not tell how many */
+	bool at_least;		/* more were lost: it is not known, or not yet, how many */
 	uint64_t bytes;		/* in the file */
 };
 
 /* Events that nobody has taken yet. */
 uint64_t recording_unread(const struct recording *r);
 void recording_sum_up(struct recording *r, struct recording_sums *sums);
+
+/* All was taken: count what was lost and no sub-buffer has told of. */
+void recording_count_losses(struct recording *r);
 
 #endif /* _TRACEMAP_RECORDING_H */

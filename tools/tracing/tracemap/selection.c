@@ -125,7 +125,7 @@ int selection_option(struct selection *sel, int option, const char *arg)
 		return add_cpus(sel, arg);
 	case 'i':
 		sel->instance = arg;
-		return 1;
+		return value_instance(arg) ? -EINVAL : 1;
 	case 'b':
 		return value_size("-b", arg, &sel->buffer_size) ? -EINVAL : 1;
 	case 'F':
@@ -335,6 +335,17 @@ static bool changes_nothing(const struct selection *sel, const struct session *s
 	return !session_is_own(session) && selection_is_empty(sel);
 }
 
+/* By the tracer that the caller asks for, or by the one that the instance has already. */
+static bool traces_functions(const struct selection *sel, struct session *session)
+{
+	char *present = session_get(session, "current_tracer");
+	const char *tracer = sel->tracer ? sel->tracer : present;
+	bool functions = tracer && !strncmp(tracer, "function", strlen("function"));
+
+	free(present);
+	return functions;
+}
+
 int selection_apply(const struct selection *sel, struct session *session)
 {
 	static int (* const steps[])(const struct selection *, struct session *) = {
@@ -350,7 +361,7 @@ int selection_apply(const struct selection *sel, struct session *session)
 		ret = session_trace(session, false);
 		if (ret)
 			return ret;
-		ret = session_hide_self(session);
+		ret = session_hide_self(session, traces_functions(sel, session));
 		if (ret)
 			return ret;
 	}
@@ -370,16 +381,16 @@ static int limit_to(const struct selection *sel, struct session *session, int pi
 		{ "options/function-fork", "1" },
 		{ "set_ftrace_pid", NULL },
 	};
+	unsigned int nr = traces_functions(sel, session) ? 4 : 2;
 	char text[16];
 
 	if (!sel->child_only)
 		return 0;
 	snprintf(text, sizeof(text), "%d", pid);
-	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (unsigned int i = 0; i < nr; i++) {
 		int ret = session_try(session, files[i][0], files[i][1] ? files[i][1] : text);
 
-		/* Without a function tracer there are not the last two. */
-		if (ret && !(ret == -ENOENT && strstr(files[i][0], i == 2 ? "function" : "ftrace")))
+		if (ret)
 			return complain(ABOUT_SETTING, ret, "%s", files[i][0]);
 	}
 	return 0;

@@ -16,6 +16,7 @@
 #include <tracemap-event.h>
 
 #include "advice.h"
+#include "read_file.h"
 #include "session.h"
 #include "undo.h"
 
@@ -25,6 +26,7 @@ struct session {
 	struct undo_list undo;
 	bool own;
 	char *dir;
+	char *folder;		/* the same, from the top level of tracefs */
 	char *name;
 };
 
@@ -58,55 +60,25 @@ static char *path_of(const struct session *s, const char *file)
 {
 	char *path;
 
-	return asprintf(&path, "%s/%s", s->dir, file) < 0 ? NULL : path;
-}
-
-static char *read_file(const char *path)
-{
-	size_t size = 0, room = 0;
-	char *text = NULL, *more;
-	ssize_t n = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return NULL;
-	do {
-		size += n;
-		if (room - size < 2) {
-			room = 2 * room + 4096;
-			more = realloc(text, room);
-			if (!more) {
-				n = -1;
-				break;
-			}
-			text = more;
-		}
-		n = read(fd, text + size, room - size - 1);
-	} while (n > 0 || (n < 0 && errno == EINTR && !(n = 0)));
-	close(fd);
-	if (n < 0) {
-		free(text);
-		return NULL;
-	}
-	while (size && text[size - 1] == '\n')
-		size--;
-	text[size] = '\0';
-	return text;
+	return asprintf(&path, "%s/%s", s->folder, file) < 0 ? NULL : path;
 }
 
 char *session_get(const struct session *session, const char *file)
 {
 	char *path = path_of(session, file);
-	char *text = path ? read_file(path) : NULL;
+	size_t size = 0;
+	char *text = path ? read_file_whole(session->undo.top, path, &size) : NULL;
 
 	free(path);
+	while (size && text[size - 1] == '\n')
+		text[--size] = '\0';
 	return text;
 }
 
 bool session_has(const struct session *session, const char *file)
 {
 	char *path = path_of(session, file);
-	bool has = path && access(path, F_OK) == 0;
+	bool has = path && faccessat(session->undo.top, path, F_OK, 0) == 0;
 
 	free(path);
 	return has;
@@ -240,7 +212,7 @@ static int change(struct session *s, const char *file, const char *value, bool t
 	int ret = path ? keep_setting(s, file, path) : -ENOMEM;
 
 	if (!ret)
-		ret = write_file(path, value, truncate);
+		ret = write_file(s->undo.top, path, value, truncate);
 	free(path);
 	return ret;
 }
@@ -253,6 +225,11 @@ int session_try(struct session *session, const char *file, const char *value)
 int session_add(struct session *session, const char *file, const char *value)
 {
 	return change(session, file, value, false);
+}
+
+void session_add_recording(struct session *session, const char *path, const char *how)
+{
+	undo_add_file(&session->undo, path, how);
 }
 
 int session_keep(struct session *session, const char *file)
@@ -280,15 +257,15 @@ int session_trace(struct session *session, bool on)
 	return session_set(session, "tracing_on", on ? "1" : "0");
 }
 
-int session_hide_self(struct session *session)
+int session_hide_self(struct session *session, bool functions)
 {
 	static const char * const files[] = { "set_event_notrace_pid", "set_ftrace_notrace_pid" };
-	char pid[16];
+	char pids[32];
 	int ret = 0;
 
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	for (int i = 0; i < 2 && !ret; i++) {
-		ret = session_add(session, files[i], pid);
+	snprintf(pids, sizeof(pids), "%d %d", getpid(), session->undo.keeper);
+	for (int i = 0; i < 1 + functions && !ret; i++) {
+		ret = session_add(session, files[i], pids);
 		/* No function tracer, or a kernel before 5.7: then it is seen. */
 		if (ret == -ENOENT || ret == -ENODEV)
 			ret = 0;
@@ -336,83 +313,99 @@ static int make_folder(struct session *s)
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	ret = mkdir(s->dir, 0750) < 0 ? -errno : 0;
+	ret = mkdirat(s->undo.top, s->folder, 0750) < 0 ? -errno : 0;
 	if (!ret) {
 		s->own = true;
-		ret = undo_add(&s->undo, s->dir, NULL);
+		ret = undo_add(&s->undo, s->folder, NULL);
 		if (ret)
-			rmdir(s->dir);
+			unlinkat(s->undo.top, s->folder, AT_REMOVEDIR);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }
 
+/* @name: NULL: the top level. The former strings are freed. */
+static int set_name(struct session *s, const char *top, const char *name)
+{
+	free(s->dir);
+	free(s->folder);
+	free(s->name);
+	s->dir = NULL;
+	s->folder = NULL;
+	s->name = strdup(name ? name : SESSION_TOP);
+	if (name && asprintf(&s->folder, "instances/%s", name) < 0)
+		s->folder = NULL;
+	if (!name)
+		s->folder = strdup(".");
+	if (s->folder && asprintf(&s->dir, name ? "%s/%s" : "%s", top, s->folder) < 0)
+		s->dir = NULL;
+	return s->dir && s->name ? 0 : -ENOMEM;
+}
+
 /* Somebody in another PID namespace may have our number. */
-static int make_instance(struct session *s, const char *instances)
+static int make_instance(struct session *s, const char *top)
 {
 	int ret = -EEXIST;
+	char name[64];
 
 	for (int i = 0; i < 100 && ret == -EEXIST; i++) {
-		free(s->name);
-		free(s->dir);
-		s->name = NULL;
-		s->dir = NULL;
-		if (asprintf(&s->name, i ? OWN_PREFIX "%d.%d" : OWN_PREFIX "%d", getpid(), i) < 0 ||
-		    asprintf(&s->dir, "%s/%s", instances, s->name) < 0)
-			return -ENOMEM;
-		ret = make_folder(s);
+		snprintf(name, sizeof(name), i ? OWN_PREFIX "%d.%d" : OWN_PREFIX "%d", getpid(), i);
+		ret = set_name(s, top, name);
+		if (!ret)
+			ret = make_folder(s);
 	}
-	return ret ? complain(ABOUT_INSTANCE, ret, "%s", s->dir) : 0;
+	return ret ? complain(ABOUT_INSTANCE, ret, "%s", s->dir ? s->dir : name) : 0;
 }
 
-static int open_own(struct session *s)
+static int open_own(struct session *s, const char *top)
 {
-	char *top, *instances;
-	int ret = tracemap_find_dir(&top, NULL);
+	char *instances;
 
-	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "tracing");
-	if (access(top, R_OK | W_OK | X_OK) < 0) {
-		ret = complain(ABOUT_TRACEFS, errno, "%s", top);
-	} else if (asprintf(&instances, "%s/instances", top) < 0) {
-		ret = -ENOMEM;
-	} else {
-		tell_leftovers(instances);
-		ret = make_instance(s, instances);
-		free(instances);
-	}
-	free(top);
-	return ret;
+	if (faccessat(s->undo.top, ".", R_OK | W_OK | X_OK, 0) < 0)
+		return complain(ABOUT_TRACEFS, errno, "%s", top);
+	if (asprintf(&instances, "%s/instances", top) < 0)
+		return -ENOMEM;
+	tell_leftovers(instances);
+	free(instances);
+	return make_instance(s, top);
 }
 
-static int open_existing(struct session *s, const char *instance)
+/* A group that may read it may not make files in it: settings say themselves what they need. */
+static int open_existing(struct session *s, const char *top, const char *instance)
 {
-	bool top = !strcmp(instance, SESSION_TOP);
-	int ret = tracemap_find_dir(&s->dir, top ? NULL : instance);
+	int ret = set_name(s, top, strcmp(instance, SESSION_TOP) ? instance : NULL);
 
-	if (ret == -ENXIO)
-		return complain(ABOUT_INSTANCE, ENOENT, "%s", instance);
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "tracing");
-	if (access(s->dir, R_OK | W_OK | X_OK) < 0)
+		return ret;
+	if (faccessat(s->undo.top, s->folder, R_OK | X_OK, 0) < 0) {
+		if (errno == ENOENT)
+			return complain(ABOUT_INSTANCE, ENOENT, "%s", instance);
 		return complain(ABOUT_TRACEFS, errno, "%s", s->dir);
-	s->name = strdup(instance);
-	return s->name ? 0 : -ENOMEM;
+	}
+	return 0;
 }
 
 int session_open(struct session **session, const char *instance)
 {
 	struct session *s = calloc(1, sizeof(*s));
+	char *top = NULL;
 	int ret;
 
 	if (!s)
 		return complain(ABOUT_INSTANCE, ENOMEM, "session");
 	s->undo.fd = -1;
-	ret = undo_begin(&s->undo);
+	s->undo.top = -1;
+	ret = tracemap_find_dir(&top, NULL);
 	if (ret)
-		complain(ABOUT_INSTANCE, ret, "fork");
-	else
-		ret = instance ? open_existing(s, instance) : open_own(s);
+		complain(ABOUT_TRACEFS, ret, "tracing");
+	if (!ret) {
+		ret = undo_begin(&s->undo, top);
+		if (ret)
+			complain(ABOUT_TRACEFS, ret, "%s", top);
+	}
+	if (!ret)
+		ret = instance ? open_existing(s, top, instance) : open_own(s, top);
+	free(top);
 	if (ret) {
 		session_close(s);
 		return ret;
@@ -429,6 +422,7 @@ int session_close(struct session *session)
 		return 0;
 	ret = undo_all(&session->undo);
 	free(session->dir);
+	free(session->folder);
 	free(session->name);
 	free(session);
 	return ret;

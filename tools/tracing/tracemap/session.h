@@ -50,6 +50,9 @@ void session_say_how(const struct session *session, const struct tracemap *t);
 int session_set(struct session *session, const char *file, const char *value);
 int session_try(struct session *session, const char *file, const char *value);
 
+/* A recording to be finished if this process is killed, see trace_dat_rescue(). */
+void session_add_recording(struct session *session, const char *path, const char *how);
+
 /* Put @file back at the end, for what else is going to change it. */
 int session_keep(struct session *session, const char *file);
 
@@ -60,8 +63,12 @@ int session_add(struct session *session, const char *file, const char *value);
 char *session_get(const struct session *session, const char *file);
 bool session_has(const struct session *session, const char *file);
 
-/* Keep what this process does itself out of the trace: reading must not make more to read. */
-int session_hide_self(struct session *session);
+/*
+ * Keep what this process and its keeper do out of the trace: reading must not make more to read.
+ * @functions: a tracer of functions is used, too. Where it is not, the kernel need not let
+ * us hide from it.
+ */
+int session_hide_self(struct session *session, bool functions);
 
 /* Trace, or stop it, and let the present state come back at the end. */
 int session_trace(struct session *session, bool on);

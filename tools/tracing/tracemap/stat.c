@@ -17,10 +17,12 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "clock.h"
 #include "session.h"
 #include "stat.h"
 #include "stop.h"
 #include "tracemap-event.h"
+#include "values.h"
 #include "verbs.h"
 
 #define CHORES_NS		(5 * 1000000000ULL)
@@ -116,27 +118,27 @@ static void close_watch(struct watch *w)
 		panel_close(&w->panels[i]);
 	mappers_free(&w->mappers);
 	free(w->panels);
-	free(w->first_file);
+	free(w->first_cpu);
 }
 
 /* Every few seconds: new CPUs, and who else maps. */
 
-static char *buffer_file(const struct panel *p, const struct gauge *g)
+static char *cpu_folder(const struct panel *p, const struct gauge *g)
 {
 	char *path;
 
-	if (asprintf(&path, "%s/per_cpu/cpu%d/trace_pipe_raw", p->dir, g->cpu) < 0)
+	if (asprintf(&path, "%s/per_cpu/cpu%d", p->dir, g->cpu) < 0)
 		return NULL;
 	return path;
 }
 
-static int number_files(struct watch *w)
+static int number_folders(struct watch *w)
 {
-	unsigned int *first = realloc(w->first_file, w->nr * sizeof(*first)), nr = 0;
+	unsigned int *first = realloc(w->first_cpu, w->nr * sizeof(*first)), nr = 0;
 
 	if (!first)
 		return -ENOMEM;
-	w->first_file = first;
+	w->first_cpu = first;
 	for (unsigned int i = 0; i < w->nr; i++) {
 		first[i] = nr;
 		nr += w->panels[i].nr;
@@ -146,23 +148,23 @@ static int number_files(struct watch *w)
 
 static int look_for_mappers(struct watch *w)
 {
-	int nr = number_files(w), ret = nr;
-	char **files;
+	int nr = number_folders(w), ret = nr;
+	char **folders;
 
 	if (nr <= 0 || !w->looks_for_mappers)
 		return nr;
-	files = calloc(nr, sizeof(*files));
-	for (unsigned int i = 0, n = 0; files && i < w->nr; i++) {
+	folders = calloc(nr, sizeof(*folders));
+	for (unsigned int i = 0, n = 0; folders && i < w->nr; i++) {
 		for (unsigned int j = 0; j < w->panels[i].nr; j++) {
-			files[n] = buffer_file(&w->panels[i], &w->panels[i].gauges[j]);
-			ret = files[n++] ? ret : -ENOMEM;
+			folders[n] = cpu_folder(&w->panels[i], &w->panels[i].gauges[j]);
+			ret = folders[n++] ? ret : -ENOMEM;
 		}
 	}
 	if (ret >= 0)
-		ret = files ? mappers_find(&w->mappers, files, nr) : -ENOMEM;
-	for (int i = 0; files && i < nr; i++)
-		free(files[i]);
-	free(files);
+		ret = folders ? mappers_find(&w->mappers, folders, nr) : -ENOMEM;
+	for (int i = 0; folders && i < nr; i++)
+		free(folders[i]);
+	free(folders);
 	return ret;
 }
 
@@ -410,11 +412,11 @@ static const char help[] =
 	"  -i, --instance NAME   of this instance, / for the top level (the default); repeat\n"
 	"                        for more\n"
 	"  -a, --all             of the top level and all instances there are\n"
-	"  -d, --interval SEC    a table every so many seconds, fractions allowed (default: 1)\n"
+	"  -d, --interval TIME   a table every so often: 0.5, 500ms, 5s, 5m (default: 1, a second)\n"
 	"  -n, --count N         stop after so many tables\n"
 	"  -r, --rows            rows, even on a terminal\n"
 	"      --json            a line of JSON for each instance and interval\n"
-	"      --from-files      map nothing: read per_cpu/cpuN/stats\n"
+	"      --from-files      observe nothing: read per_cpu/cpuN/stats\n"
 	"      --no-mappers      do not look in /proc for who has the buffers mapped\n"
 	"  -h, --help\n\n"
 	"On the screen: q quits, arrows, space and page keys scroll. NO_COLOR is respected.\n";
@@ -440,8 +442,11 @@ static const struct option long_options[] = {
 
 static int add_instance(struct options *opt, const char *name)
 {
-	const char **more = realloc(opt->instances, (opt->nr_instances + 1) * sizeof(*more));
+	const char **more;
 
+	if (value_instance(name))
+		return -EINVAL;
+	more = realloc(opt->instances, (opt->nr_instances + 1) * sizeof(*more));
 	if (!more)
 		return complain(ABOUT_INSTANCE, ENOMEM, "instance %s", name);
 	opt->instances = more;
@@ -451,12 +456,11 @@ static int add_instance(struct options *opt, const char *name)
 
 static int parse_interval(double *interval, const char *text)
 {
-	char *end;
-
-	*interval = strtod(text, &end);
-	if (end != text && !*end && *interval >= INTERVAL_MIN && *interval <= INTERVAL_MAX)
+	if (value_seconds("-d", text, interval))
+		return -EINVAL;
+	if (*interval >= INTERVAL_MIN && *interval <= INTERVAL_MAX)
 		return 0;
-	say("\"%s\" is no interval: seconds, %g to %d", text, INTERVAL_MIN, INTERVAL_MAX);
+	say("\"%s\" is no interval: it is from %g to %d seconds", text, INTERVAL_MIN, INTERVAL_MAX);
 	return -EINVAL;
 }
 
@@ -497,7 +501,7 @@ static int parse_option(struct options *opt, int option)
 		opt->no_mappers = true;
 		return 0;
 	default:
-		return -EINVAL;	/* getopt_long() has said why */
+		return value_no_option("stat");
 	}
 }
 

@@ -12,14 +12,14 @@
 /**
  * struct watch - what is watched
  * @panels: of the instances
- * @first_file: for each, which of the files of @mappers its first gauge has
+ * @first_cpu: for each, which of the CPUs of @mappers its first gauge is
  * @nr: instances there are
  * @mappers: who maps the buffers, as of the last look
  * @looks_for_mappers: whether anybody looks
  */
 struct watch {
 	struct panel *panels;
-	unsigned int *first_file;
+	unsigned int *first_cpu;
 	unsigned int nr;
 	struct mappers mappers;
 	bool looks_for_mappers;

@@ -18,9 +18,9 @@ static const char *files_note(int why)
 	case EOPNOTSUPP:
 		return "read from per_cpu/cpuN/stats: this kernel has no live index.";
 	case EBUSY:
-		return "read from per_cpu/cpuN/stats: no mapping, a snapshot uses the buffer.";
+		return "read from per_cpu/cpuN/stats: a snapshot uses the buffer.";
 	default:
-		return "read from per_cpu/cpuN/stats: the buffers cannot be mapped.";
+		return "read from per_cpu/cpuN/stats: the buffers cannot be observed.";
 	}
 }
 
@@ -32,12 +32,12 @@ const char *stat_note(const struct watch *w, const struct panel *p, unsigned int
 	if (p->observes) {
 		notes[n++] = "read from the live index: no system call, no event taken.";
 		notes[n++] =
-			"While this runs it counts as mapped: "
-			"resizing it, or a snapshot, answers EBUSY.";
+			"While this runs, resizing the buffer, a snapshot "
+			"and rmdir answer EBUSY.";
 		if (p->expanded)
 			notes[n++] =
 				"The buffer was at its boot-time minimum: "
-				"mapping it made it full size.";
+				"observing it made it full size.";
 	} else {
 		notes[n++] = files_note(p->why);
 		notes[n++] =
@@ -60,13 +60,13 @@ static void make_harmless(char *text)
 void stat_mapped_by(const struct watch *w, unsigned int panel, unsigned int gauge,
 		    char *text, size_t size)
 {
-	unsigned int file = w->first_file[panel] + gauge;
+	unsigned int cpu = w->first_cpu[panel] + gauge;
 	size_t len = 0;
 
 	for (unsigned int i = 0; i < w->mappers.nr; i++) {
 		const struct mapper *m = &w->mappers.all[i];
 
-		if (m->file != file || len >= size)
+		if (m->cpu != cpu || len >= size)
 			continue;
 		len += snprintf(text + len, size - len, "%s%s[%d]%s", len ? " " : "",
 				m->comm, m->pid, m->observes ? "+live" : "");
@@ -80,8 +80,9 @@ void stat_mapped_by(const struct watch *w, unsigned int panel, unsigned int gaug
 
 void stat_print_header(FILE *to)
 {
-	fprintf(to, "%-8s %-10s %4s %5s %10s %11s %9s %11s %12s  %s\n", "time", "instance",
-		"cpu", "fill%", "events/s", "bytes/s", "lost/s", "lost", "events", "mapped-by");
+	fprintf(to, "%-8s %-10s %4s %5s %10s %11s %9s %11s %11s %12s  %s\n", "time",
+		"instance", "cpu", "fill%", "events/s", "bytes/s", "lost/s", "lost",
+		"overwritten", "events", "mapped-by");
 }
 
 static void print_rate(FILE *to, int width, double rate, bool reset)
@@ -103,8 +104,9 @@ static void print_row(FILE *to, const struct panel *p, const struct gauge *g,
 	print_rate(to, 10, g->rate.events, g->rate.reset);
 	print_rate(to, 11, g->rate.bytes, g->rate.reset);
 	print_rate(to, 9, g->rate.lost, g->rate.reset);
-	fprintf(to, " %11llu %12llu  %s\n", (unsigned long long)reading_lost(&g->now),
-		(unsigned long long)g->now.events, mapped_by);
+	fprintf(to, " %11llu %11llu %12llu  %s\n", (unsigned long long)reading_lost(&g->now),
+		(unsigned long long)g->now.overwritten, (unsigned long long)g->now.events,
+		mapped_by);
 }
 
 void stat_print_rows(FILE *to, const struct watch *w)
@@ -152,7 +154,7 @@ static void json_figures(FILE *to, const struct gauge *g)
 		g->rate.reset ? "true" : "false");
 }
 
-static void json_mappers(FILE *to, const struct watch *w, unsigned int file)
+static void json_mappers(FILE *to, const struct watch *w, unsigned int cpu)
 {
 	const char *comma = "";
 
@@ -160,7 +162,7 @@ static void json_mappers(FILE *to, const struct watch *w, unsigned int file)
 	for (unsigned int i = 0; i < w->mappers.nr; i++) {
 		const struct mapper *m = &w->mappers.all[i];
 
-		if (m->file != file)
+		if (m->cpu != cpu)
 			continue;
 		fprintf(to, "%s{\"pid\":%d,\"comm\":", comma, m->pid);
 		json_string(to, m->comm);
@@ -186,7 +188,7 @@ static void json_panel(FILE *to, const struct watch *w, unsigned int nr)
 		fprintf(to, "%s{\"cpu\":%d,", i ? "," : "", p->gauges[i].cpu);
 		json_figures(to, &p->gauges[i]);
 		if (w->looks_for_mappers)
-			json_mappers(to, w, w->first_file[nr] + i);
+			json_mappers(to, w, w->first_cpu[nr] + i);
 		fputc('}', to);
 	}
 	fputs("],\"total\":{", to);

@@ -78,7 +78,7 @@ static void draw_lost(struct drawing *d, const struct gauge *g)
 {
 	if (g->rate.lost > 0)
 		screen_colour(d->s, COLOUR_RED);
-	fprintf(d->out, "%9s %9s", number(g->rate.lost).text,
+	fprintf(d->out, "%7s %7s", number(g->rate.lost).text,
 		number(reading_lost(&g->now)).text);
 	screen_colour(d->s, COLOUR_NONE);
 }
@@ -93,12 +93,13 @@ static void draw_gauge(struct drawing *d, const struct gauge *g, const char *map
 		fprintf(d->out, "%4d ", g->cpu);
 	draw_bar(d, g->now.fill);
 	if (g->rate.reset)
-		fprintf(d->out, "%20s", "was emptied");
+		fprintf(d->out, "%18s", "was emptied");
 	else
-		fprintf(d->out, "%10s%10s", number(g->rate.events).text,
+		fprintf(d->out, "%9s%9s", number(g->rate.events).text,
 			number(g->rate.bytes).text);
 	draw_lost(d, g);
-	fprintf(d->out, "%9s  %s", number(g->now.events).text, mapped_by);
+	fprintf(d->out, "%8s%7s  %s", number(g->now.overwritten).text,
+		number(g->now.events).text, mapped_by);
 	screen_line_end(d->s);
 }
 
@@ -149,8 +150,8 @@ static void draw_head(struct drawing *d, const struct watch *w)
 	screen_line_end(d->s);
 
 	screen_colour(d->s, COLOUR_BOLD);
-	fprintf(d->out, "%4s %-*s%10s%10s%9s %9s%9s  %s", "CPU", d->bar + 7, "FILL", "EVENTS/S",
-		"BYTES/S", "LOST/S", "LOST", "EVENTS",
+	fprintf(d->out, "%4s %-*s%9s%9s%7s %7s%8s%7s  %s", "CPU", d->bar + 7, "FILL",
+		"EVENTS/S", "BYTES/S", "LOST/S", "LOST", "OVERWR", "EVENTS",
 		w->looks_for_mappers ? "ALSO MAPPED BY" : "");
 	screen_line_end(d->s);
 }

@@ -16,9 +16,9 @@
 #include <tracemap.h>
 
 #include "advice.h"
-#include "child.h"
-#include "drops.h"
-#include "hotplug.h"
+#include "clock.h"
+#include "loop.h"
+#include "losses.h"
 #include "output.h"
 #include "selection.h"
 #include "session.h"
@@ -26,18 +26,13 @@
 #include "values.h"
 #include "verbs.h"
 
-/* A CPU may come: how often that is looked at. */
-#define HOTPLUG_MS	1000
-
-/*
- * How long an event waits for older ones of CPUs that have nothing yet. Long
- * enough for a CPU of a loaded host's guest to come back to its work.
- */
-#define DELAY_NS	(100 * 1000 * 1000)
+/* So that stopping is looked at though there is always more. */
+#define TURN		4096	/* events */
 
 /*
  * Who reads our output is woken by it, and that is traced as well. So that
- * they do not keep each other busy, little is left to become more.
+ * they do not keep each other busy, little that comes right behind other output is
+ * left to become more.
  */
 #define LITTLE		256	/* events */
 #define LITTLE_WAIT_MS	10
@@ -51,7 +46,7 @@ struct options {
 	bool quiet;
 	bool from_now;
 	unsigned long long count, size;	/* 0: no limit */
-	uint64_t duration_ms;		/* 0: no limit */
+	double duration;		/* seconds, 0: no limit */
 	const char *until;
 };
 
@@ -61,18 +56,16 @@ struct stream {
 	struct tracemap *t;
 	struct tracemap_merge *m;
 	struct tracemap_decoder *decoder;
-	struct child child;
 	struct output out;
-	struct hotplug hotplug;
+	struct loop loop;
 	regex_t until;
 	int epoll;
-	uint64_t deadline;		/* ms, 0: none */
+	unsigned long long taken;	/* events, by the last turn */
 	unsigned long long events;
 	unsigned long long lost;
-	struct drops drops;
+	struct losses losses;
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
-	bool lost_unknown;
 	bool enough;			/* count, size or match reached */
 	int error;			/* of reading, said */
 	int out_error;			/* of writing */
@@ -80,19 +73,14 @@ struct stream {
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+	return now_ns() / 1000000;
 }
 
 /* ---- A record ---- */
 
 static void count_loss(struct stream *s, const struct tracemap_record *rec)
 {
-	if (rec->missed == TRACEMAP_MISSED_UNKNOWN)
-		s->lost_unknown = true;
-	else
+	if (rec->missed != TRACEMAP_MISSED_UNKNOWN)
 		s->lost += rec->missed;
 }
 
@@ -126,7 +114,8 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 	count_loss(s, rec);
 	if (rec->data)
 		s->events++;
-	s->last_ts = rec->ts;
+	if (rec->ts)
+		s->last_ts = rec->ts;
 	if (!ret) {
 		check_limits(s);
 		ret = output_end_line(&s->out);
@@ -134,14 +123,14 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 	s->out_error = ret;
 }
 
-/* All there was has been printed: what found no room came behind that. */
-static void print_drops(struct stream *s)
+/* All there was has been printed: what the counters alone tell comes behind that. */
+static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsigned int i))
 {
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t) && !s->out_error; i++) {
 		struct tracemap_record rec = {
 			.ts = s->last_ts,
 			.cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i)),
-			.missed = drops_new(&s->drops, s->t, i),
+			.missed = of(&s->losses, i),
 		};
 
 		if (rec.missed)
@@ -154,13 +143,6 @@ static void print_drops(struct stream *s)
 static bool may_go_on(const struct stream *s, int signals)
 {
 	return !s->error && !s->out_error && !s->enough && stop_signals() <= signals;
-}
-
-static bool is_stopped(struct stream *s)
-{
-	return !may_go_on(s, 0) ||
-		(s->child.pid && child_ended(&s->child)) ||
-		(s->deadline && now_ms() >= s->deadline);
 }
 
 static void reading_failed(struct stream *s, int error)
@@ -188,34 +170,20 @@ static void take(struct stream *s, int signals, unsigned long long budget)
 			reading_failed(s, ret);
 		if (ret <= 0)
 			return;
+		losses_told(&s->losses, rec.cpu, rec.missed);
 		print_record(s, &rec);
 	}
-}
-
-static int shorter(int a, int b)
-{
-	if (a < 0 || b < 0)
-		return a < 0 ? b : a;
-	return a < b ? a : b;
 }
 
 /* How long it may be slept: till something is due. */
 static int patience(struct stream *s)
 {
-	int timeout = tracemap_merge_timeout(s->m, HOTPLUG_MS);
+	int timeout = tracemap_merge_timeout(s->m, loop_timeout(&s->loop, LOOP_CPUS_MS));
 	int again = tracemap_arm(s->t);
 
 	if (again < 0)
 		reading_failed(s, again);
-	if (again)
-		timeout = shorter(timeout, again > 0 ? again : 0);
-	if (s->deadline) {
-		uint64_t now = now_ms();
-		uint64_t rest = now < s->deadline ? s->deadline - now : 0;
-
-		timeout = shorter(timeout, rest < HOTPLUG_MS ? rest : HOTPLUG_MS);
-	}
-	return timeout;
+	return again && again < timeout ? again : timeout;
 }
 
 /* Nobody reads what we write, though there is nothing to write. */
@@ -224,13 +192,26 @@ static bool output_is_closed(const struct stream *s, const struct epoll_event *e
 	return event->data.fd == s->out.fd && event->events & (EPOLLERR | EPOLLHUP);
 }
 
+/* With what waits for the event behind it, of which there is none now. */
+static int flush(struct stream *s)
+{
+	int ret = 0;
+
+	if (!s->opt.json) {
+		output_begin_line(&s->out);
+		tracemap_text_end(s->decoder, &s->out.line);
+		ret = output_end_line(&s->out);
+	}
+	return ret ? ret : output_flush(&s->out);
+}
+
 static void sleep_till_more(struct stream *s)
 {
 	struct epoll_event events[4];
 	int n, timeout;
 
 	if (!s->out_error)
-		s->out_error = output_flush(&s->out);
+		s->out_error = flush(s);
 	timeout = patience(s);
 	if (!may_go_on(s, 0))
 		return;
@@ -243,49 +224,60 @@ static void sleep_till_more(struct stream *s)
 	}
 }
 
-/* A CPU that was never online has no buffer; now it may have one. */
-static void look_for_cpus(struct stream *s)
+/* @before: when output was written last, ms. */
+static void let_it_grow(const struct stream *s, uint64_t before)
 {
-	int ret, added;
+	uint64_t since = now_ms() - before;
+	struct timespec wait = { 0 };
 
-	if (s->opt.sel.nr_cpus || !hotplug_happened(&s->hotplug, now_ms()))
+	if (!s->taken || s->taken >= LITTLE || since >= LITTLE_WAIT_MS || !may_go_on(s, 0))
 		return;
-	ret = tracemap_rescan(s->t);
-	/* Those that could be opened are there, whatever became of the others. */
-	added = tracemap_merge_add_all(s->m, s->t);
-	if (ret >= 0)
-		ret = added;
-	if (ret < 0)
-		complain(ABOUT_BUFFER, ret, "a CPU that came online");
+	wait.tv_nsec = (LITTLE_WAIT_MS - since) * 1000 * 1000;
+	nanosleep(&wait, NULL);
 }
 
-static void let_it_grow(const struct stream *s, unsigned long long events)
+static bool limit_is_reached(void *arg)
 {
-	static const struct timespec wait = { .tv_nsec = LITTLE_WAIT_MS * 1000 * 1000 };
-
-	if (events && events < LITTLE && may_go_on(s, 0))
-		nanosleep(&wait, NULL);
+	return !may_go_on(arg, 0);
 }
 
-static void read_on(struct stream *s)
+static int take_turn(void *arg)
 {
-	/* So that stopping is looked at though there is always more. */
-	const unsigned long long turn = 4096;
+	struct stream *s = arg;
+	unsigned long long before = s->events;
 
-	while (!is_stopped(s)) {
-		unsigned long long before = s->events;
-
-		take(s, 0, turn);
-		look_for_cpus(s);
-		if (is_stopped(s) || s->events - before == turn)
-			continue;
-		/* Nothing waits for its turn, so all that was before is out. */
-		if (s->drops_new_events && tracemap_merge_timeout(s->m, -1) < 0)
-			print_drops(s);
-		sleep_till_more(s);
-		let_it_grow(s, s->events - before);
-	}
+	take(s, 0, TURN);
+	s->taken = s->events - before;
+	return s->taken == TURN;
 }
+
+static int wait_for_more(void *arg)
+{
+	struct stream *s = arg;
+	uint64_t written;
+
+	/* Nothing waits for its turn, so all that was before is out. */
+	if (s->drops_new_events && tracemap_merge_timeout(s->m, -1) < 0)
+		print_losses(s, losses_dropped);
+	written = now_ms();
+	sleep_till_more(s);
+	let_it_grow(s, written);
+	return 0;
+}
+
+static int add_cpus(void *arg)
+{
+	struct stream *s = arg;
+
+	return tracemap_merge_add_all(s->m, s->t);
+}
+
+static const struct loop_verb streaming = {
+	.is_over = limit_is_reached,
+	.take = take_turn,
+	.sleep = wait_for_more,
+	.add_cpus = add_cpus,
+};
 
 /* ---- The end ---- */
 
@@ -318,16 +310,20 @@ static void take_rest(struct stream *s)
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
 	take(s, 1, budget);
-	if (may_go_on(s, 1))
-		print_drops(s);
+	if (!may_go_on(s, 1))
+		return;
+	print_losses(s, losses_dropped);
+	print_losses(s, losses_untold);
 }
 
 static void sum_up(const struct stream *s)
 {
+	bool at_least = losses_at_least(&s->losses);
+
 	if (s->opt.quiet)
 		return;
 	say("%llu events, %s%llu lost", s->events,
-	    s->lost_unknown ? "at least " : "", s->lost + s->lost_unknown);
+	    at_least ? "at least " : "", s->lost + at_least);
 }
 
 static int writing_failed(const struct stream *s)
@@ -345,22 +341,21 @@ static int writing_failed(const struct stream *s)
 static int finish(struct stream *s)
 {
 	if (!s->out_error)
-		s->out_error = output_flush(&s->out);
+		s->out_error = flush(s);
 	sum_up(s);
 	if (s->out_error)
 		return writing_failed(s);
 	if (s->error)
 		return EXIT_FAILED;
-	if (s->opt.strict && (s->lost || s->lost_unknown))
+	if (s->opt.strict && (s->lost || losses_at_least(&s->losses)))
 		return EXIT_LOST;
-	return s->opt.command ? child_exit_status(&s->child, s->opt.command[0]) : EXIT_OK;
+	return s->opt.command ? child_exit_status(&s->loop.child, s->opt.command[0]) : EXIT_OK;
 }
 
 /* ---- The beginning ---- */
 
 static int open_buffers(struct stream *s)
 {
-	struct tracemap_merge_options merging = { .size = sizeof(merging), .delay_ns = DELAY_NS };
 	struct tracemap_options options = tracemap_default_options();
 	int ret;
 
@@ -368,12 +363,11 @@ static int open_buffers(struct stream *s)
 	options.flags = s->opt.from_now ? TRACEMAP_FROM_NOW : 0;
 	options.nr_cpus = s->opt.sel.nr_cpus;
 	options.cpus = s->opt.sel.cpus;
-	/* First: a CPU that comes while they are opened is to be looked for. */
-	hotplug_begin(&s->hotplug, HOTPLUG_MS);
+	loop_begin(&s->loop);
 	ret = tracemap_open(&s->t, session_dir(s->session), &options);
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(s->session));
-	ret = tracemap_merge_new(&s->m, &merging);
+	ret = tracemap_merge_new(&s->m, NULL);
 	if (!ret)
 		ret = tracemap_merge_add_all(s->m, s->t);
 	return ret < 0 ? complain(ABOUT_BUFFER, ret, "merging") : 0;
@@ -396,8 +390,8 @@ static int watch_all(struct stream *s)
 	ret = watch(s, stop_fd, EPOLLIN);
 	if (!ret)
 		ret = watch(s, tracemap_fd(s->t), EPOLLIN);
-	if (!ret && s->child.fd >= 0)
-		ret = watch(s, s->child.fd, EPOLLIN);
+	if (!ret && s->loop.child.fd >= 0)
+		ret = watch(s, s->loop.child.fd, EPOLLIN);
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "epoll");
 	/* A file is always ready, and cannot be watched. */
@@ -434,7 +428,7 @@ static int start(struct stream *s)
 	if (!ret)
 		ret = selection_apply(&s->opt.sel, s->session);
 	if (!ret)
-		ret = selection_prepare_child(&s->opt.sel, s->session, &s->child,
+		ret = selection_prepare_child(&s->opt.sel, s->session, &s->loop.child,
 					      s->opt.command);
 	if (!ret)
 		ret = open_buffers(s);
@@ -443,7 +437,9 @@ static int start(struct stream *s)
 	ret = tracemap_decoder_new(&s->decoder, session_dir(s->session));
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
-	drops_begin(&s->drops, s->t);
+	if (!s->opt.json)
+		tracemap_decoder_prepare(s->decoder);
+	losses_begin(&s->losses, s->t);
 	s->drops_new_events = drops_new_events(s->session);
 	ret = watch_all(s);
 	if (!ret)
@@ -460,30 +456,25 @@ static int run(struct stream *s)
 	if (!s->opt.quiet)
 		session_say_how(s->session, s->t);
 	print_header(s);
-	if (s->opt.duration_ms)
-		s->deadline = now_ms() + s->opt.duration_ms;
-	if (s->opt.command) {
-		ret = child_start(&s->child, s->opt.command[0]);
-		if (ret)
-			return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
-	}
-	read_on(s);
+	ret = loop_start(&s->loop, s->opt.duration, s->opt.command ? s->opt.command[0] : NULL);
+	if (ret)
+		return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
+	loop_run(&s->loop, s->t, &streaming, s);
 	if (may_go_on(s, 1))
 		take_rest(s);
-	child_stop(&s->child);
+	child_stop(&s->loop.child);
 	return finish(s);
 }
 
 static int clean_up(struct stream *s, int status)
 {
-	child_stop(&s->child);
+	loop_end(&s->loop);
 	tracemap_merge_free(s->m);
 	tracemap_close(s->t);
 	tracemap_decoder_free(s->decoder);
 	if (s->epoll >= 0)
 		close(s->epoll);
-	hotplug_end(&s->hotplug);
-	drops_end(&s->drops);
+	losses_end(&s->losses);
 	tracemap_line_free(&s->out.line);
 	if (session_close(s->session) && status == EXIT_OK)
 		status = EXIT_FAILED;
@@ -530,23 +521,13 @@ static void help(FILE *to)
 	      "  -q, --quiet           not how it is read, and no sum at the end\n"
 	      "      --strict          exit with 3 if events were lost\n"
 	      "When to stop:\n"
-	      "      --duration SECONDS\n"
+	      "      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
 	      "      --count N         after so many events\n"
 	      "      --size SIZE       after so many bytes of output\n"
 	      "      --until REGEX     after the first line that matches\n"
 	      "\n"
 	      "The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
 	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n", to);
-}
-
-static int parse_duration(uint64_t *ms, const char *text)
-{
-	double seconds;
-	int ret = value_seconds("--duration", text, &seconds);
-
-	if (!ret)
-		*ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
-	return ret;
 }
 
 static int parse_option(struct options *opt, int option)
@@ -568,7 +549,7 @@ static int parse_option(struct options *opt, int option)
 		opt->strict = true;
 		return 0;
 	case OPT_DURATION:
-		return parse_duration(&opt->duration_ms, optarg);
+		return value_seconds("--duration", optarg, &opt->duration);
 	case OPT_SIZE:
 		return value_size("--size", optarg, &opt->size);
 	case OPT_COUNT:
@@ -583,7 +564,7 @@ static int parse_option(struct options *opt, int option)
 		opt->quiet = true;
 		return 0;
 	default:
-		return -EINVAL;	/* said by getopt_long() */
+		return value_no_option("stream");
 	}
 }
 
@@ -630,7 +611,7 @@ static int parse_options(struct stream *s, int argc, char **argv)
 int cmd_stream(int argc, char **argv)
 {
 	struct stream s = {
-		.child = CHILD_NONE,
+		.loop = LOOP_INIT,
 		.out = { .fd = STDOUT_FILENO },
 		.epoll = -1,
 	};

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,33 +156,33 @@ out:
 	return ret;
 }
 
-static int open_file(const char *path)
+static int check_file(int fd)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	struct stat st;
-	int ret = 0;
 
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &st))
-		ret = -errno;
-	else if (!S_ISREG(st.st_mode))
-		ret = -EINVAL;
-	else if (ftruncate(fd, 0))
-		ret = -errno;
-	else
-		ret = try_hole(fd);
-	if (ret) {
-		close(fd);
-		return ret;
-	}
-	return fd;
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	return ftruncate(fd, 0) ? -errno : try_hole(fd);
+}
+
+/* @made: whether it was not there before */
+static int open_file(const char *path, bool *made)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	return fd < 0 ? -errno : fd;
 }
 
 int trace_dat_create(struct trace_dat **datp, const char *path, const struct trace_head *head,
 		     unsigned int nr_cpus, unsigned int page_size)
 {
 	struct trace_dat *dat = calloc(1, sizeof(*dat));
+	bool made = false;
 	int ret = -ENOMEM;
 
 	if (!dat)
@@ -192,17 +193,22 @@ int trace_dat_create(struct trace_dat **datp, const char *path, const struct tra
 	dat->page_size = page_size;
 	dat->regions = calloc(nr_cpus, sizeof(*dat->regions));
 	if (dat->regions) {
-		dat->fd = open_file(path);
-		ret = dat->fd;
+		dat->fd = open_file(path, &made);
+		ret = dat->fd < 0 ? dat->fd : check_file(dat->fd);
 	}
-	if (ret >= 0)
+	if (!ret)
 		ret = begin(dat);
-	if (ret < 0) {
-		trace_dat_close(dat);
-		return ret;
+	if (!ret) {
+		*datp = dat;
+		return 0;
 	}
-	*datp = dat;
-	return 0;
+	/* Nothing could be read of half a head. */
+	if (made)
+		unlink(path);
+	else if (dat->fd >= 0 && ret != -EINVAL && ftruncate(dat->fd, 0))
+		ret = -errno;
+	trace_dat_close(dat);
+	return ret;
 }
 
 void trace_dat_close(struct trace_dat *dat)
@@ -320,7 +326,7 @@ static bool take_holes_out(struct trace_dat *dat)
 	return !ftruncate(dat->fd, to) && all;
 }
 
-int trace_dat_finish(struct trace_dat *dat, bool *compact)
+int trace_dat_finish(struct trace_dat *dat)
 {
 	struct bytes head = { .error = 0 };
 	int ret;
@@ -329,11 +335,86 @@ int trace_dat_finish(struct trace_dat *dat, bool *compact)
 	if (!ret)
 		ret = head.size + table_size(dat) <= dat->data ? write_head(dat, &head) : -E2BIG;
 	bytes_free(&head);
-	if (ret == -E2BIG)
-		return ret;
-	*compact = !ret && take_holes_out(dat);
-	if (!ret)
-		ret = trace_dat_sync(dat);
+	return ret;
+}
+
+int trace_dat_compact(struct trace_dat *dat, bool *compact)
+{
+	int ret;
+
+	*compact = take_holes_out(dat);
+	ret = trace_dat_sync(dat);
 	/* What a file system elsewhere has no room for, it says only now. */
 	return !ret && fsync(dat->fd) ? -errno : ret;
+}
+
+/* ---- When the recorder is no more ---- */
+
+static const char how_format[] = "%llu %llu %llu %llu %u %u";
+
+char *trace_dat_how(const struct trace_dat *dat)
+{
+	struct stat st;
+	char *how;
+
+	if (fstat(dat->fd, &st) ||
+	    asprintf(&how, how_format, (unsigned long long)st.st_dev,
+		     (unsigned long long)st.st_ino, (unsigned long long)dat->table,
+		     (unsigned long long)dat->data, dat->nr_cpus, dat->page_size) < 0)
+		return NULL;
+	return how;
+}
+
+/* Of a file that was about to be finished the table may be elsewhere. */
+static bool table_is_sound(const struct trace_dat *dat, uint64_t file_size)
+{
+	uint64_t end = dat->data;
+
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		const struct region *region = &dat->regions[i];
+
+		if (region->offset < end || region->offset % dat->page_size ||
+		    region->size % dat->page_size || region->size > REGION_MAX)
+			return false;
+		end = region->offset + region->size;
+		if (region->size && end > file_size)
+			return false;
+	}
+	return true;
+}
+
+static int rescue(struct trace_dat *dat, uint64_t file_size)
+{
+	size_t size = dat->nr_cpus * sizeof(*dat->regions);
+
+	dat->regions = malloc(size);
+	if (!dat->regions)
+		return -ENOMEM;
+	if (pread(dat->fd, dat->regions, size, dat->table) != (ssize_t)size ||
+	    !table_is_sound(dat, file_size))
+		return -EINVAL;
+	take_holes_out(dat);
+	return trace_dat_sync(dat);
+}
+
+int trace_dat_rescue(const char *path, const char *how)
+{
+	unsigned long long device, inode, table, data;
+	struct trace_dat dat = { .head = NULL };
+	struct stat st;
+	int ret = -EINVAL;
+
+	if (sscanf(how, how_format, &device, &inode, &table, &data, &dat.nr_cpus,
+		   &dat.page_size) != 6)
+		return ret;
+	dat.table = table;
+	dat.data = data;
+	dat.fd = open(path, O_RDWR | O_CLOEXEC);
+	if (dat.fd < 0)
+		return -errno;
+	if (!fstat(dat.fd, &st) && st.st_dev == device && st.st_ino == inode)
+		ret = rescue(&dat, st.st_size);
+	free(dat.regions);
+	close(dat.fd);
+	return ret;
 }

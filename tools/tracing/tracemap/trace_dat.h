@@ -7,8 +7,9 @@
  * that will be. While it is recorded, each CPU has a region of its own in a file
  * with large holes between them. So nothing is written twice, and the file can be
  * read at any time, also if the recorder was killed: the table in front tells
- * what was there when trace_dat_sync() was called last. trace_dat_finish() takes
- * the holes out.
+ * what was there when trace_dat_sync() was called last. trace_dat_compact() takes
+ * the holes out, and so does trace_dat_rescue() for a recorder that was killed:
+ * a program that copies such a file would read terabytes of zeros.
  */
 #ifndef _TRACEMAP_TRACE_DAT_H
 #define _TRACEMAP_TRACE_DAT_H
@@ -30,7 +31,8 @@ struct trace_dat;
  * @page_size: bytes of a page
  *
  * Return: 0; -EINVAL if @path is no regular file, -EOPNOTSUPP if the file system
- * has no holes, or another negative errno.
+ * has no holes, or another negative errno. A file that could not be begun is not
+ * there, or empty if it was there before.
  */
 int trace_dat_create(struct trace_dat **dat, const char *path, const struct trace_head *head,
 		     unsigned int nr_cpus, unsigned int page_size);
@@ -55,17 +57,40 @@ int trace_dat_sync(struct trace_dat *dat);
 uint64_t trace_dat_size(const struct trace_dat *dat);	/* bytes of data so far */
 
 /**
- * trace_dat_finish - make the file what it shall be
+ * trace_dat_finish - have the file tell of all there is
  * @dat: the file, and its head refreshed
- * @compact: to set: whether the holes are out. If not, the file can be read all
- *	the same, but looks larger than it is
+ *
+ * The table is elsewhere then: what trace_dat_how() tells is new.
  *
  * Return: 0; -E2BIG if the head has become too large for the room it has, and the
  * file is as it was: trace_head_forget_late() makes it smaller; or another
  * negative errno.
  */
-int trace_dat_finish(struct trace_dat *dat, bool *compact);
+int trace_dat_finish(struct trace_dat *dat);
+
+/**
+ * trace_dat_compact - take the holes out
+ * @dat: the file, finished
+ * @compact: to set: whether they are. If not, the file can be read all the same,
+ *	but looks larger than it is
+ *
+ * Return: 0 or a negative errno: some of the file may not be on the disk.
+ */
+int trace_dat_compact(struct trace_dat *dat, bool *compact);
 
 void trace_dat_close(struct trace_dat *dat);
+
+/**
+ * trace_dat_rescue - take the holes out of a file that is not written any more
+ * @path: its name
+ * @how: what trace_dat_how() has told of it. If it is another file, or was finished,
+ *	nothing is done
+ *
+ * Return: 0 or a negative errno; it can be read in any case.
+ */
+int trace_dat_rescue(const char *path, const char *how);
+
+/* To be freed; NULL: no memory. */
+char *trace_dat_how(const struct trace_dat *dat);
 
 #endif /* _TRACEMAP_TRACE_DAT_H */

@@ -11,16 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "trace_dat.h"
 
 enum { PAGE = 4096, CPUS = 4, PAGES = 700 };
-
-#define CHECK(cond) do {							\
-	if (!(cond)) {							\
-		fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #cond, errno); \
-		exit(1);						\
-	}								\
-} while (0)
 
 static const struct subbuf_format format = {
 	.subbuf_size = PAGE, .commit_offset = 8, .commit_size = 8, .data_offset = 16,
@@ -134,54 +128,128 @@ static bool contains(const char *path, const char *what)
 	return found;
 }
 
-static void test_in(const char *folder)
-{
-	char dir[256], top[300], path[300], command[300];
+/* A recording in a folder of its own, and all that was recorded until now is in it. */
+struct recorded {
+	char dir[256], path[300];
 	struct trace_head *head;
 	struct trace_dat *dat;
+};
+
+static void begin(struct recorded *r, const char *folder)
+{
+	char top[300];
+
+	snprintf(r->dir, sizeof(r->dir), "%s/trace_dat_test.%d", folder, getpid());
+	make_tracing(r->dir);
+	snprintf(r->path, sizeof(r->path), "%s/trace.dat", r->dir);
+	/* By another name: of the top level itself all symbols are told. */
+	snprintf(top, sizeof(top), "%s/.", r->dir);
+	CHECK(!trace_head_new(&r->head, top, r->dir, CPUS, PAGE));
+	CHECK(!trace_dat_create(&r->dat, r->path, r->head, CPUS, PAGE));
+	for (unsigned int cpu = CPUS; cpu--; ) {
+		for (unsigned int n = 0; n < pages_of(cpu); n++)
+			write_page(r->dat, cpu, n);
+	}
+	CHECK(!trace_dat_sync(r->dat));
+}
+
+static void close_recorded(struct recorded *r)
+{
+	trace_dat_close(r->dat);
+	trace_head_free(r->head);
+}
+
+static void remove_recorded(const struct recorded *r)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf %s", r->dir);
+	CHECK(!system(command));
+}
+
+static void test_in(const char *folder)
+{
+	struct recorded r;
 	struct stat st;
 	bool compact;
 
-	snprintf(dir, sizeof(dir), "%s/trace_dat_test.%d", folder, getpid());
-	make_tracing(dir);
-	snprintf(path, sizeof(path), "%s/trace.dat", dir);
-	/* By another name: of the top level itself all symbols are told. */
-	snprintf(top, sizeof(top), "%s/.", dir);
-	CHECK(!trace_head_new(&head, top, dir, CPUS, PAGE));
-	CHECK(!trace_dat_create(&dat, path, head, CPUS, PAGE));
-	for (unsigned int cpu = CPUS; cpu--; ) {
-		for (unsigned int n = 0; n < pages_of(cpu); n++)
-			write_page(dat, cpu, n);
-	}
-
+	begin(&r, folder);
 	/* Killed here, all of it could be read. */
-	CHECK(!trace_dat_sync(dat));
-	check_data(path, head_size(head));
-	CHECK(!stat(path, &st) && (uint64_t)st.st_blocks * 512 < 2 * trace_dat_size(dat));
+	check_data(r.path, head_size(r.head));
+	CHECK(!stat(r.path, &st) && (uint64_t)st.st_blocks * 512 < 2 * trace_dat_size(r.dat));
 
 	/* There is room for 64 KiB of formats of events that are enabled meanwhile. */
-	put_much(dir, "events/c/four/format", 1 << 18);
-	put(dir, "set_event", "c:four\n");
-	CHECK(!trace_head_refresh(head));
-	CHECK(trace_dat_finish(dat, &compact) == -E2BIG);
-	CHECK(trace_head_forget_late(head) == 1 && !trace_head_forget_late(head));
-	check_data(path, head_size(head));
+	put_much(r.dir, "events/c/four/format", 1 << 18);
+	put(r.dir, "set_event", "c:four\n");
+	CHECK(!trace_head_refresh(r.head));
+	CHECK(trace_dat_finish(r.dat) == -E2BIG);
+	CHECK(trace_head_forget_late(r.head) == 1 && !trace_head_forget_late(r.head));
+	check_data(r.path, head_size(r.head));
 
-	put(dir, "set_event", "a:three\n");
-	put(dir, "saved_cmdlines", "1 init\n77 late\n");
-	put(dir, "per_cpu/cpu0/stats", "overrun: 99\n");
-	CHECK(!trace_head_refresh(head));
-	CHECK(!trace_dat_finish(dat, &compact) && compact);
-	CHECK(!stat(path, &st));
-	CHECK(check_data(path, head_size(head)) == (uint64_t)st.st_size);
-	CHECK((uint64_t)st.st_size < trace_dat_size(dat) + (1 << 20) + head_size(head));
-	trace_dat_close(dat);
-	trace_head_free(head);
-	CHECK(contains(path, "77 late") && contains(path, "name: three") &&
-	      contains(path, "name: one") && contains(path, "CPU: 0\noverrun: 99"));
+	put(r.dir, "set_event", "a:three\n");
+	put(r.dir, "saved_cmdlines", "1 init\n77 late\n");
+	put(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
+	CHECK(!trace_head_refresh(r.head));
+	CHECK(!trace_dat_finish(r.dat));
+	CHECK(!trace_dat_compact(r.dat, &compact) && compact);
+	CHECK(!stat(r.path, &st));
+	CHECK(check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
+	CHECK((uint64_t)st.st_size < trace_dat_size(r.dat) + (1 << 20) + head_size(r.head));
+	close_recorded(&r);
+	CHECK(contains(r.path, "77 late") && contains(r.path, "name: three") &&
+	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99"));
+	remove_recorded(&r);
+}
 
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	CHECK(!system(command));
+static void test_rescue(const char *folder)
+{
+	struct recorded r;
+	struct stat st;
+	char *how;
+
+	begin(&r, folder);
+	/* What the table does not tell yet. */
+	write_page(r.dat, 0, pages_of(0));
+	write_page(r.dat, CPUS - 1, pages_of(CPUS - 1));
+	how = trace_dat_how(r.dat);
+	CHECK(how && !trace_dat_rescue(r.path, how));
+	CHECK(!stat(r.path, &st) && check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
+	CHECK((uint64_t)st.st_size < trace_dat_size(r.dat) + (1 << 20) + head_size(r.head));
+	/* Again it changes nothing, and another file not at all. */
+	CHECK(!trace_dat_rescue(r.path, how));
+	CHECK(check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
+	CHECK(trace_dat_rescue("/dev/null", how) == -EINVAL);
+	CHECK(trace_dat_rescue(r.path, "1 2 3") == -EINVAL);
+	/* A table that is no longer there. */
+	put(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
+	CHECK(trace_dat_rescue(r.path, how) == -EINVAL);
+	CHECK(!stat(r.path, &st) && st.st_size == 40);
+	free(how);
+	close_recorded(&r);
+	remove_recorded(&r);
+}
+
+/* Killed when the head is written anew, which may move the table. */
+static void test_rescue_of_finished(const char *folder)
+{
+	struct recorded r;
+	struct stat st;
+	char *before, *how;
+
+	begin(&r, folder);
+	before = trace_dat_how(r.dat);
+	put(r.dir, "saved_cmdlines", "1 init\n77 late\n");
+	CHECK(!trace_head_refresh(r.head));
+	CHECK(!trace_dat_finish(r.dat));
+	how = trace_dat_how(r.dat);
+	CHECK(before && how && strcmp(before, how));
+	CHECK(!trace_dat_rescue(r.path, how));
+	CHECK(!stat(r.path, &st) && check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
+	CHECK((uint64_t)st.st_size < trace_dat_size(r.dat) + (1 << 20) + head_size(r.head));
+	free(before);
+	free(how);
+	close_recorded(&r);
+	remove_recorded(&r);
 }
 
 static void test_refusals(void)
@@ -200,6 +268,10 @@ int main(int argc, char **argv)
 	test_refusals();
 	for (int i = 1; i < argc; i++)
 		test_in(argv[i]);
+	for (int i = 1; i < argc; i++) {
+		test_rescue(argv[i]);
+		test_rescue_of_finished(argv[i]);
+	}
 	printf("ok - trace_dat, in %d folders\n", argc - 1);
 	return argc < 2;
 }

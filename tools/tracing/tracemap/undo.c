@@ -3,9 +3,10 @@
  * What has to be put back, and the keeper: a process that does it when the
  * command dies.
  *
- * The keeper reads a pipe. What comes are entries, "path\0wvalue\0" or
- * "path\0r\0" of a folder to be removed, each with its length before it, so that
- * half of one is recognized. An empty entry means that everything is done. It
+ * The keeper reads a pipe. What comes are entries, "path\0wvalue\0",
+ * "path\0r\0" of a folder to be removed, or "path\0fhow\0" of a recording to be
+ * finished, each with its length before it, so that half of one is recognized. An
+ * empty entry means that everything is done. It
  * acts when the pipe ends: the command has closed it, or is no more.
  */
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "trace_dat.h"
 #include "undo.h"
 
 /* A mapping or an open file of a process that just ended is still going away. */
@@ -46,9 +48,9 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-int write_file(const char *path, const char *value, bool truncate)
+int write_file(int top, const char *path, const char *value, bool truncate)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0));
+	int fd = openat(top, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0));
 	int ret;
 
 	if (fd < 0)
@@ -60,9 +62,9 @@ int write_file(const char *path, const char *value, bool truncate)
 	return ret;
 }
 
-static int remove_folder(const char *path)
+static int remove_folder(int top, const char *path)
 {
-	for (int i = 0; rmdir(path) < 0; i++) {
+	for (int i = 0; unlinkat(top, path, AT_REMOVEDIR) < 0; i++) {
 		if (errno == ENOENT)
 			return 0;
 		if ((errno != EBUSY && errno != EINTR) || i == REMOVE_TRIES)
@@ -72,20 +74,21 @@ static int remove_folder(const char *path)
 	return 0;
 }
 
-static int undo_one(const struct undo *undo)
+static int undo_one(const struct undo_list *list, const struct undo *undo)
 {
 	int ret;
 
 	if (!undo->value) {
-		ret = remove_folder(undo->path);
+		ret = remove_folder(list->top, undo->path);
 		if (ret)
-			complain(ABOUT_INSTANCE, ret, "%s stays; rmdir removes it", undo->path);
+			complain(ABOUT_INSTANCE, ret, "%s/%s stays; rmdir removes it",
+				 list->top_name, undo->path);
 		return ret;
 	}
-	ret = write_file(undo->path, undo->value, true);
+	ret = write_file(list->top, undo->path, undo->value, true);
 	if (ret)
-		complain(ABOUT_SETTING, ret, "%s cannot be set back to \"%s\"",
-			 undo->path, undo->value);
+		complain(ABOUT_SETTING, ret, "%s/%s cannot be set back to \"%s\"",
+			 list->top_name, undo->path, undo->value);
 	return ret;
 }
 
@@ -95,7 +98,7 @@ static int run_list(struct undo_list *list)
 	int ret = 0;
 
 	while ((undo = list->last)) {
-		int one = undo_one(undo);
+		int one = undo_one(list, undo);
 
 		ret = ret ? ret : one;
 		list->last = undo->before;
@@ -143,7 +146,12 @@ static char *read_to_end(int fd, size_t *size)
 	return data;
 }
 
-static bool parse_entries(struct undo_list *list, const char *data, size_t size)
+struct unfinished {
+	const char *path, *how;		/* NULL: there is none */
+};
+
+static bool parse_entries(struct undo_list *list, struct unfinished *file,
+			  const char *data, size_t size)
 {
 	uint32_t length;
 
@@ -158,25 +166,35 @@ static bool parse_entries(struct undo_list *list, const char *data, size_t size)
 			break;
 		path = data + at;
 		value = path + strlen(path) + 2;
-		push(list, path, value[-1] == 'w' ? value : NULL);
+		if (value[-1] == 'f')
+			*file = (struct unfinished){ path, value };
+		else
+			push(list, path, value[-1] == 'w' ? value : NULL);
 	}
 	return false;
 }
 
-static void keep(int fd)
+static void keep(const struct undo_list *command, int fd)
 {
-	struct undo_list list = { .fd = -1 };
+	struct undo_list list = {
+		.fd = -1, .top = command->top, .top_name = command->top_name,
+	};
+	struct unfinished file = { NULL, NULL };
 	size_t size = 0;
 	char *data = read_to_end(fd, &size);
 
-	if (data && !parse_entries(&list, data, size) && list.last)
+	if (data && !parse_entries(&list, &file, data, size)) {
 		run_list(&list);
+		/* At last: it may take long where the file system has to copy. */
+		if (file.path)
+			trace_dat_rescue(file.path, file.how);
+	}
 	free(data);
 	_exit(0);
 }
 
 /* Whatever ends the command must not end the keeper. */
-static void become_keeper(int fd)
+static void become_keeper(const struct undo_list *command, int fd)
 {
 	sigset_t all;
 
@@ -189,17 +207,23 @@ static void become_keeper(int fd)
 	/* Who reads our output waits for its end. */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
-	keep(fd);
+	keep(command, fd);
 }
 
 /* ---- The command's side ---- */
 
-int undo_begin(struct undo_list *list)
+int undo_begin(struct undo_list *list, const char *top)
 {
 	int ends[2];
 
 	list->last = NULL;
 	list->fd = -1;
+	list->top = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (list->top < 0)
+		return -errno;
+	list->top_name = strdup(top);
+	if (!list->top_name)
+		return -ENOMEM;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	list->keeper = fork();
@@ -212,7 +236,7 @@ int undo_begin(struct undo_list *list)
 	}
 	if (!list->keeper) {
 		close(ends[1]);
-		become_keeper(ends[0]);
+		become_keeper(list, ends[0]);
 	}
 	close(ends[0]);
 	list->fd = ends[1];
@@ -220,10 +244,10 @@ int undo_begin(struct undo_list *list)
 }
 
 /* If the keeper was killed we go on without it. */
-static void tell_keeper(struct undo_list *list, const char *path, const char *value)
+static void tell_keeper(struct undo_list *list, const char *path, char kind, const char *value)
 {
 	size_t path_size = strlen(path) + 1;
-	size_t value_size = value ? strlen(value) + 1 : 1;
+	size_t value_size = strlen(value) + 1;
 	uint32_t length = path_size + 1 + value_size;
 	char *entry = malloc(sizeof(length) + length);
 
@@ -231,19 +255,42 @@ static void tell_keeper(struct undo_list *list, const char *path, const char *va
 		return;
 	memcpy(entry, &length, sizeof(length));
 	memcpy(entry + sizeof(length), path, path_size);
-	entry[sizeof(length) + path_size] = value ? 'w' : 'r';
-	memcpy(entry + sizeof(length) + path_size + 1, value ? value : "", value_size);
+	entry[sizeof(length) + path_size] = kind;
+	memcpy(entry + sizeof(length) + path_size + 1, value, value_size);
 	write_all(list->fd, entry, sizeof(length) + length);
 	free(entry);
 }
 
+static bool is_known(const struct undo_list *list, const char *path)
+{
+	for (const struct undo *undo = list->last; undo; undo = undo->before) {
+		if (!strcmp(undo->path, path))
+			return true;
+	}
+	return false;
+}
+
 int undo_add(struct undo_list *list, const char *path, const char *value)
 {
-	int ret = push(list, path, value);
+	int ret;
+
+	/* Each entry wakes the keeper. What a file held first is what it gets at last. */
+	if (is_known(list, path))
+		return 0;
+	ret = push(list, path, value);
 
 	if (!ret && list->fd >= 0)
-		tell_keeper(list, path, value);
+		tell_keeper(list, path, value ? 'w' : 'r', value ? value : "");
 	return ret;
+}
+
+void undo_add_file(struct undo_list *list, const char *path, const char *how)
+{
+	char *absolute = realpath(path, NULL);
+
+	if (absolute && list->fd >= 0)
+		tell_keeper(list, absolute, 'f', how);
+	free(absolute);
 }
 
 int undo_all(struct undo_list *list)
@@ -251,6 +298,11 @@ int undo_all(struct undo_list *list)
 	int ret = run_list(list);
 	uint32_t done = 0;
 
+	if (list->top >= 0)
+		close(list->top);
+	list->top = -1;
+	free(list->top_name);
+	list->top_name = NULL;
 	if (list->fd < 0)
 		return ret;
 	write_all(list->fd, (const char *)&done, sizeof(done));

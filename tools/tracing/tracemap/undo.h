@@ -17,18 +17,32 @@ struct undo_list {
 	struct undo *last;
 	pid_t keeper;
 	int fd;		/* to the keeper, -1: there is none */
+	int top;	/* the folder of tracefs: all paths are from there, -1: there is none */
+	char *top_name;
 };
 
-/* Forks the keeper; 0 or a negative errno. */
-int undo_begin(struct undo_list *list);
+/*
+ * Forks the keeper; 0 or a negative errno. @top is opened, so that all of it can be put
+ * back though tracefs is unmounted meanwhile.
+ */
+int undo_begin(struct undo_list *list, const char *top);
 
-/* @value NULL: remove the folder @path; else write @value to the file @path. */
+/*
+ * @value NULL: remove the folder @path; else write @value to the file @path. Of entries
+ * for the same @path the first one counts.
+ */
 int undo_add(struct undo_list *list, const char *path, const char *value);
+
+/*
+ * A recording that the keeper shall finish if the command cannot; @how: see
+ * trace_dat_rescue(). There is one at most, and what was told last of it counts.
+ */
+void undo_add_file(struct undo_list *list, const char *path, const char *how);
 
 /* Undo all of it, dismiss the keeper. Returns 0 or the first error, said. */
 int undo_all(struct undo_list *list);
 
 /* Empty the file if it is a list (@truncate), write all of @value to it. */
-int write_file(const char *path, const char *value, bool truncate);
+int write_file(int top, const char *path, const char *value, bool truncate);
 
 #endif /* _TRACEMAP_UNDO_H */

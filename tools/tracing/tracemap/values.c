@@ -8,11 +8,18 @@
 #include <string.h>
 
 #include "advice.h"
+#include "session.h"
 #include "values.h"
 
 int value_wrong(const char *option, const char *value, const char *why)
 {
 	say("%s %s: %s", option, value, why);
+	return -EINVAL;
+}
+
+int value_no_option(const char *verb)
+{
+	say("see tracemap %s --help", verb);
 	return -EINVAL;
 }
 
@@ -46,14 +53,36 @@ int value_size(const char *option, const char *text, unsigned long long *size)
 	return 0;
 }
 
+int value_instance(const char *name)
+{
+	if (!strcmp(name, SESSION_TOP))
+		return 0;
+	if (*name && *name != '.' && !strchr(name, '/'))
+		return 0;
+	say("-i \"%s\": the name of an instance is a folder's in instances/: neither empty nor with a \"/\", nor does it begin with \".\"; -i / is the top level",
+	    name);
+	return -EINVAL;
+}
+
 int value_seconds(const char *option, const char *text, double *seconds)
 {
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {
+		{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "min", 60 }, { "h", 3600 },
+	};
 	char *end;
+	double value = strtod(text, &end);
 
-	*seconds = strtod(text, &end);
-	if (end == text || *end || !(*seconds > 0) || *seconds > 1e9)
-		return value_wrong(option, text, "no number of seconds");
-	return 0;
+	for (unsigned int i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		*seconds = value * units[i].seconds;
+		if (*seconds > 0 && *seconds <= 1e9)
+			return 0;
+	}
+	return value_wrong(option, text, "no number of seconds, such as 0.5, 500ms, 10s, 5m or 1h");
 }
 
 int value_way(const char *text, bool may_observe, enum tracemap_way *way)

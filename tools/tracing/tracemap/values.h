@@ -9,12 +9,18 @@
 
 #include "tracemap.h"
 
+/* getopt_long() has said what is wrong, and not where the right is told. */
+int value_no_option(const char *verb);
+
 int value_wrong(const char *option, const char *value, const char *why);
 
 /* "12", "4k", "10M", "1G": from 1 on */
 int value_size(const char *option, const char *text, unsigned long long *size);
 
-/* "5", "0.5" */
+/* The argument of -i */
+int value_instance(const char *name);
+
+/* "5", "0.5", "500ms", "5s", "5m", "1h" */
 int value_seconds(const char *option, const char *text, double *seconds);
 
 int value_way(const char *text, bool may_observe, enum tracemap_way *way);

@@ -5,7 +5,7 @@
 #ifndef _TRACEMAP_VERBS_H
 #define _TRACEMAP_VERBS_H
 
-#define TRACEMAP_VERSION	"0.1.0"
+#define TRACEMAP_VERSION	"0.2.0"
 
 /* What the command answers, beside the exit status of a child it ran. */
 enum {

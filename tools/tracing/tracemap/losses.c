@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events that were lost, to the last one.
+ */
+#include <stdlib.h>
+
+#include "losses.h"
+
+/* Those of the CPU of index @i, NULL: no memory. */
+static struct cpu_losses *of(struct losses *l, unsigned int i)
+{
+	struct cpu_losses *cpus;
+
+	if (i < l->nr)
+		return &l->cpus[i];
+	cpus = realloc(l->cpus, (i + 1) * sizeof(*cpus));
+	if (!cpus)
+		return NULL;
+	l->cpus = cpus;
+	while (l->nr <= i)
+		cpus[l->nr++] = (struct cpu_losses){ 0 };
+	return &cpus[i];
+}
+
+void losses_begin(struct losses *l, struct tracemap *t)
+{
+	l->t = t;
+	for (unsigned int i = 0; i < tracemap_nr_cpus(t); i++) {
+		struct cpu_losses *c = of(l, i);
+		struct tracemap_figures f;
+
+		if (!c || tracemap_cpu_figures(tracemap_get_cpu(t, i), &f) || !f.consumed)
+			continue;
+		c->overwritten = f.overwritten;
+		c->dropped = f.dropped;
+		/* Of what was overwritten since, some may be before the first event. */
+		c->at_least = true;
+	}
+}
+
+static struct cpu_losses *of_number(struct losses *l, int cpu)
+{
+	for (unsigned int i = 0; i < tracemap_nr_cpus(l->t); i++) {
+		if (tracemap_cpu_number(tracemap_get_cpu(l->t, i)) == cpu)
+			return of(l, i);
+	}
+	return NULL;
+}
+
+void losses_told(struct losses *l, int cpu, uint64_t missed)
+{
+	struct cpu_losses *c;
+
+	if (!missed)
+		return;
+	c = of_number(l, cpu);
+	if (!c)
+		return;
+	if (missed == TRACEMAP_MISSED_UNKNOWN)
+		c->unknown = true;
+	else
+		c->told += missed;
+}
+
+uint64_t losses_dropped(struct losses *l, unsigned int i)
+{
+	struct cpu_losses *c = of(l, i);
+	struct tracemap_figures f;
+	uint64_t before;
+
+	if (!c || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+		return 0;
+	before = c->dropped;
+	c->dropped = f.dropped;
+	/* Emptied, its counters began anew. */
+	return f.dropped < before ? f.dropped : f.dropped - before;
+}
+
+uint64_t losses_untold(struct losses *l, unsigned int i)
+{
+	struct cpu_losses *c = of(l, i);
+	struct tracemap_figures f;
+	uint64_t lost, untold;
+
+	if (!c || !c->unknown || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+		return 0;
+	lost = f.overwritten - c->overwritten;
+	/* They were emptied meanwhile, and the counters began anew. */
+	if (f.overwritten < c->overwritten || lost < c->told)
+		return 0;
+	untold = lost - c->told;
+	c->told = lost;
+	c->unknown = c->at_least;
+	return untold;
+}
+
+bool losses_at_least(const struct losses *l)
+{
+	for (unsigned int i = 0; i < l->nr; i++) {
+		if (l->cpus[i].unknown)
+			return true;
+	}
+	return false;
+}
+
+void losses_end(struct losses *l)
+{
+	free(l->cpus);
+	l->cpus = NULL;
+	l->nr = 0;
+}

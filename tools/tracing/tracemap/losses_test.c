@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * losses.h, with counters that the test sets instead of the kernel.
+ */
+#include "check.h"
+#include "losses.h"
+
+/* Number 10 has index 0, and so on. */
+struct tracemap_cpu {
+	int number;
+	struct tracemap_figures figures;
+	int error;
+};
+
+struct tracemap {
+	struct tracemap_cpu cpu[3];
+	unsigned int nr;
+};
+
+unsigned int tracemap_nr_cpus(const struct tracemap *t)
+{
+	return t->nr;
+}
+
+struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
+{
+	return i < t->nr ? (struct tracemap_cpu *)&t->cpu[i] : NULL;
+}
+
+int tracemap_cpu_number(const struct tracemap_cpu *cpu)
+{
+	return cpu->number;
+}
+
+int tracemap_cpu_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *figures)
+{
+	*figures = cpu->figures;
+	return cpu->error;
+}
+
+static struct tracemap t;
+static struct losses l;
+static struct tracemap_figures * const first = &t.cpu[0].figures;
+
+static void begin(uint64_t overwritten, uint64_t dropped, uint64_t consumed)
+{
+	t = (struct tracemap){ .cpu = { { .number = 10 }, { .number = 11 }, { .number = 12 } },
+			       .nr = 2 };
+	l = (struct losses){ 0 };
+	first->overwritten = overwritten;
+	first->dropped = dropped;
+	first->consumed = consumed;
+	losses_begin(&l, &t);
+}
+
+/* Where every number was told, the counters are not asked. */
+static void test_told(void)
+{
+	begin(0, 0, 0);
+	losses_told(&l, 10, 5);
+	first->overwritten = 7;
+	CHECK(!losses_at_least(&l) && losses_untold(&l, 0) == 0);
+	losses_end(&l);
+}
+
+static void test_untold(void)
+{
+	begin(3, 0, 0);		/* nobody has consumed: they would have been our first */
+	losses_told(&l, 10, 5);
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 12;
+	CHECK(losses_at_least(&l));
+	CHECK(losses_untold(&l, 1) == 0 && losses_untold(&l, 0) == 7);
+	CHECK(!losses_at_least(&l) && losses_untold(&l, 0) == 0);
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 14;
+	CHECK(losses_untold(&l, 0) == 2);
+	losses_end(&l);
+}
+
+static void test_behind_another_consumer(void)
+{
+	begin(100, 40, 1);
+	CHECK(!losses_at_least(&l) && losses_dropped(&l, 0) == 0);
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 108;
+	first->dropped = 41;
+	CHECK(losses_untold(&l, 0) == 8 && losses_dropped(&l, 0) == 1);
+	CHECK(losses_at_least(&l) && losses_untold(&l, 0) == 0);
+	losses_end(&l);
+}
+
+static void test_emptied(void)
+{
+	begin(100, 40, 1);
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 99;
+	first->dropped = 4;
+	CHECK(losses_untold(&l, 0) == 0 && losses_at_least(&l));
+	CHECK(losses_dropped(&l, 0) == 4 && losses_dropped(&l, 0) == 0);
+	losses_told(&l, 10, 20);
+	first->overwritten = 119;
+	CHECK(losses_untold(&l, 0) == 0 && losses_at_least(&l));
+	losses_end(&l);
+}
+
+static void test_dropped(void)
+{
+	begin(0, 6, 0);
+	CHECK(losses_dropped(&l, 0) == 6 && losses_dropped(&l, 0) == 0);
+	first->dropped = 9;
+	t.cpu[0].error = -EAGAIN;
+	CHECK(losses_dropped(&l, 0) == 0);
+	t.cpu[0].error = 0;
+	CHECK(losses_dropped(&l, 0) == 3 && !losses_at_least(&l));
+	losses_end(&l);
+}
+
+/* It is known by its number, and begins with all that its counters have. */
+static void test_cpu_that_comes(void)
+{
+	begin(0, 0, 0);
+	losses_told(&l, 12, TRACEMAP_MISSED_UNKNOWN);
+	CHECK(!losses_at_least(&l));
+	t.nr = 3;
+	t.cpu[2].figures.overwritten = 4;
+	t.cpu[2].figures.dropped = 2;
+	t.cpu[2].figures.consumed = 1;
+	losses_told(&l, 12, TRACEMAP_MISSED_UNKNOWN);
+	CHECK(losses_at_least(&l) && losses_dropped(&l, 2) == 2);
+	CHECK(losses_untold(&l, 2) == 4 && !losses_at_least(&l));
+	losses_end(&l);
+}
+
+static void test_add(void)
+{
+	CHECK(losses_add(2, 3) == 5);
+	CHECK(losses_add(TRACEMAP_MISSED_UNKNOWN, 3) == TRACEMAP_MISSED_UNKNOWN);
+	CHECK(losses_add(2, TRACEMAP_MISSED_UNKNOWN) == TRACEMAP_MISSED_UNKNOWN);
+}
+
+int main(void)
+{
+	test_told();
+	test_untold();
+	test_behind_another_consumer();
+	test_emptied();
+	test_dropped();
+	test_cpu_that_comes();
+	test_add();
+	printf("ok - losses\n");
+	return 0;
+}

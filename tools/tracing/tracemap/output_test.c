@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * output.h, to a terminal and to a pipe: what a terminal would obey does not get there.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "output.h"
+
+/* What comes out at @from when lines with @text are written to @to. */
+static void expect(int to, int from, const char *text, const char *wanted)
+{
+	struct output out = { .fd = to };
+	char got[256];
+	ssize_t n;
+
+	for (int i = 0; i < 2; i++) {
+		output_begin_line(&out);
+		tracemap_line_put(&out.line, text, strlen(text));
+		tracemap_line_put(&out.line, "\n", 1);
+		CHECK(!output_end_line(&out));
+	}
+	CHECK(!output_flush(&out) && out.lines == 2);
+	n = read(from, got, sizeof(got) - 1);
+	CHECK(n > 0);
+	got[n] = '\0';
+	n = strlen(wanted);
+	if (strncmp(got, wanted, n) || got[n] != '\n' || strncmp(got + n + 1, wanted, n) ||
+	    strcmp(got + 2 * n + 1, "\n")) {
+		fprintf(stderr, "got %s, not twice %s\n", got, wanted);
+		exit(1);
+	}
+	tracemap_line_free(&out.line);
+}
+
+static int open_terminal(int *master)
+{
+	struct termios raw;
+	int fd;
+
+	*master = posix_openpt(O_RDWR | O_NOCTTY);
+	CHECK(*master >= 0 && !grantpt(*master) && !unlockpt(*master));
+	fd = open(ptsname(*master), O_RDWR | O_NOCTTY);
+	CHECK(fd >= 0 && !tcgetattr(fd, &raw));
+	cfmakeraw(&raw);
+	CHECK(!tcsetattr(fd, TCSANOW, &raw));
+	return fd;
+}
+
+static const struct {
+	const char *text;
+	const char *on_terminal;
+} texts[] = {
+	{ "plain\ttext", "plain\ttext" },
+	{ "\33[2J\33]0;title\7", "\\x1b[2J\\x1b]0;title\\x07" },
+	{ "a\rb\bc\177", "a\\x0db\\x08c\\u007f" },
+	{ "\302\23331m \303\244 \342\202\254 \360\235\204\236",
+	  "\\u009b31m \303\244 \342\202\254 \360\235\204\236" },
+	{ "\233m \303 \342\202", "\\x9bm \\xc3 \\xe2\\x82" },
+	/* Longer than it need be, a surrogate, and behind the last character. */
+	{ "\340\202\233 \355\240\200 \364\220\200\200",
+	  "\\xe0\\x82\\x9b \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80" },
+};
+
+#define NR_TEXTS	(sizeof(texts) / sizeof(texts[0]))
+
+int main(void)
+{
+	int master, terminal = open_terminal(&master), ends[2];
+
+	CHECK(!pipe(ends));
+	for (unsigned int i = 0; i < NR_TEXTS; i++) {
+		expect(terminal, master, texts[i].text, texts[i].on_terminal);
+		expect(ends[1], ends[0], texts[i].text, texts[i].text);
+	}
+	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
+	return 0;
+}
