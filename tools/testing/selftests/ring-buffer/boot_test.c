@@ -8,26 +8,99 @@
 #include <sys/ioctl.h>
 
 #include "buffer_fixture.h"
+#include "watcher.h"
 
-/* "A buffer still at its boot-time minimum is expanded before [...]" */
-TEST(buffer_at_its_boot_time_minimum_is_expanded_before_it_is_mapped)
+#define SOME_EVENT	"events/sched/sched_switch/enable"
+
+/* Expects the size that was read before anything was done, and whether it says so. */
+static void expect_size(struct __test_metadata *_metadata, struct trace_instance *ti,
+			const char *want)
+{
+	char text[64] = "";
+
+	EXPECT_LT(0, instance_read(ti, "buffer_size_kb", text, sizeof(text)));
+	EXPECT_STREQ(want, text);
+}
+
+/* "Opening or reading `trace_pipe_raw` allocates nothing." */
+static void expect_reading_leaves_it(struct __test_metadata *_metadata,
+				     struct trace_instance *ti, const char *size)
+{
+	int fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	struct tally tally = { 0 };
+
+	ASSERT_LE(0, fd);
+	expect_size(_metadata, ti, size);
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_SMALL));
+	ASSERT_LT(0, tally_read(&tally, fd, getpagesize()));
+	EXPECT_EQ(3, tally.seen);
+	expect_size(_metadata, ti, size);
+	close(fd);
+}
+
+/* "A buffer still at its boot-time minimum can be mapped too": it works as it is. */
+static void expect_minimum_works(struct __test_metadata *_metadata,
+				 struct trace_instance *ti, const char *size)
+{
+	struct tally tally = { .next = ti->seq };
+	struct mapped_buffer mb;
+
+	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, O_NONBLOCK));
+	EXPECT_LT(1, mb.meta->nr_subbufs);
+	EXPECT_GE(16, mb.meta->nr_subbufs);
+	ASSERT_LT(0, write_bytes(ti, 20 * getpagesize(), EVENT_LARGE));
+	ASSERT_LT(0, tally_drain(&tally, &mb));
+	EXPECT_EQ(ti->seq, tally.next);
+	EXPECT_LT(0, tally.lost);
+	EXPECT_TRUE(tally_exact(&tally));
+	/* What would expand it is refused meanwhile. */
+	EXPECT_EQ(-EBUSY, instance_write(ti, SOME_EVENT, "1"));
+	EXPECT_EQ(-EBUSY, instance_write(ti, "buffer_size_kb", "100"));
+	expect_size(_metadata, ti, size);
+	buffer_unmap(&mb);
+}
+
+/* "and is not stuck at it": nor after it was refused several times */
+TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is_and_not_stuck_at_it)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
-	long long expanded = 0;
-	struct mapped_buffer mb;
-	char text[64], *p;
+	char size[64], *p;
+	int i;
 
-	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)))
+	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", size, sizeof(size)))
 		TH_LOG("needs root and tracefs at " TRACEFS_DIR);
-	p = strstr(text, "expanded: ");
+	p = strstr(size, "expanded: ");
 	if (!p)
 		SKIP(return, "the buffer was used since boot");
-	expanded = strtoll(p + strlen("expanded: "), NULL, 10);
-	ASSERT_EQ(0, buffer_map(&mb, &top, 0, O_NONBLOCK));
-	EXPECT_LE(expanded * 1024,
-		  (long long)mb.meta->nr_subbufs * mb.meta->subbuf_size);
-	EXPECT_LE(expanded, instance_number(&top, "buffer_size_kb"));
-	buffer_unmap(&mb);
+	top.marker = instance_file(&top, "trace_marker_raw", O_WRONLY);
+	ASSERT_LE(0, top.marker);
+	ASSERT_EQ(0, run_on_cpu(0));
+	expect_reading_leaves_it(_metadata, &top, size);
+	for (i = 0; i < 3; i++)
+		expect_minimum_works(_metadata, &top, size);
+	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "1"));
+	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "0"));
+	EXPECT_LE(atoll(p + strlen("expanded: ")), instance_number(&top, "buffer_size_kb"));
+	ASSERT_EQ(0, instance_write(&top, "buffer_size_kb", "100"));
+	EXPECT_LE(100, instance_number(&top, "buffer_size_kb"));
+	ASSERT_EQ(0, instance_write(&top, "trace", ""));
+	close(top.marker);
+}
+
+/* So it is for an observer, which opens a file to begin with. */
+TEST(an_observer_finds_an_expanded_buffer)
+{
+	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
+	struct watcher w;
+	char text[64];
+
+	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)));
+	ASSERT_EQ(0, watcher_open(&w, &top, 0, LIVE_FROM_OLDEST));
+	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)));
+	EXPECT_EQ(NULL, strstr(text, "expanded"));
+	EXPECT_LE(strtoll(text, NULL, 10) * 1024,
+		  (long long)w.map.index->nr_subbufs * w.map.index->subbuf_size);
+	watcher_close(&w);
 }
 
 static bool cpu_is_online(int cpu)
@@ -91,7 +164,17 @@ TEST_F(late_cpu, mmap_answers_EINVAL_for_a_cpu_that_never_came_up)
 	fd = cpu_file(&self->ti, self->cpu, "trace_pipe_raw", O_RDONLY);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(EINVAL, map_error(fd, getpagesize(), PROT_READ, MAP_SHARED, 0));
+	/* It does not count, or there would be no snapshots. */
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 	close(fd);
+}
+
+TEST_F(late_cpu, an_observer_gets_EINVAL_for_a_cpu_that_never_came_up)
+{
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	EXPECT_EQ(-EINVAL, live_file(&self->ti, self->cpu));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 }
 
 /* "Not mapped -> `ENODEV`": whether or not it would wait */

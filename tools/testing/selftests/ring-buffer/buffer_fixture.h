@@ -48,9 +48,28 @@ static inline void expect_readable(struct __test_metadata *_metadata, int fd,
 {
 	size_t i;
 
-	for (i = 0; i < NR_POLLERS; i++)
+	for (i = 0; i < NR_POLLERS; i++) {
 		EXPECT_EQ(readable, pollers[i].readable(fd, 0))
 			TH_LOG("%s", pollers[i].name);
+	}
+}
+
+/*
+ * A child that sleeps until @fd is readable, and says by its status that it was; on
+ * the other CPU than the writer's. An errno, if it does not sleep.
+ */
+static inline pid_t fork_sleeper(const struct trace_instance *ti, int fd, size_t poller)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		run_on_cpu(ti->other_cpu);
+		_exit(pollers[poller].readable(fd, WOKEN_MS) != 1);
+	}
+	if (pid < 0 || child_sleeps(pid, WOKEN_MS))
+		return pid;
+	kill_child(pid);
+	return -EAGAIN;
 }
 
 static inline int map_it(struct mapped_buffer *mb, struct trace_instance *ti)

@@ -876,6 +876,25 @@ TEST_F(unmapped, a_snapshot_taken_earlier_and_kept_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+/* What reads a snapshot keeps it from being made as large as the trace. */
+TEST_F(unmapped, a_snapshot_refused_for_an_open_one_does_not_count)
+{
+	int fd, i;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
+	fd = instance_file(&self->ti, "snapshot", O_RDONLY);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "1"));
+		EXPECT_EQ(-EBUSY, instance_write(&self->ti, TRIGGER, "snapshot"));
+		EXPECT_EQ(0, mmap_errno(self->fd));
+	}
+	close(fd);
+	EXPECT_EQ(0, mmap_errno(self->fd));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
 /* "a snapshot being taken at that moment": one of the two is refused. */
 static pid_t fork_snapshots(struct trace_instance *ti, int count)
 {
@@ -1007,6 +1026,26 @@ TEST_F(latency, changing_latency_tracers_leaves_no_user_behind)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, mmap_errno(fd));
 	close(fd);
+}
+
+/* There is one of each: the second instance's cannot start, and leaves no user. */
+TEST_F(latency, a_latency_tracer_that_cannot_start_does_not_count)
+{
+	struct trace_instance other;
+	char text[64];
+	int fd, i;
+
+	ASSERT_EQ(0, instance_open(&other, false, 0));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-EBUSY, instance_write(&other, "current_tracer", "wakeup"));
+	ASSERT_LT(0, instance_read(&other, "current_tracer", text, sizeof(text)));
+	EXPECT_STREQ("nop\n", text);
+	fd = cpu_file(&other, other.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, mmap_errno(fd));
+	close(fd);
+	EXPECT_EQ(0, instance_close(&other));
 }
 
 TEST_F(latency, setting_a_latency_tracer_while_mapped_is_refused_with_EBUSY)

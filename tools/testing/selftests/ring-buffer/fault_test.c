@@ -74,21 +74,53 @@ TEST_F_TIMEOUT(map, further_mmap_without_memory_leaves_the_first, FAULT_TIMEOUT)
 	expect_free(_metadata, self);
 }
 
-static int call_mmap_live(FIXTURE_DATA(map) * self)
+static int after_close(FIXTURE_DATA(map) * self, int err)
 {
-	with.map = mmap(NULL, self->page, PROT_READ, MAP_SHARED, self->fd,
-			TRACE_MMAP_LIVE_OFFSET);
-	return with.map == MAP_FAILED ? -errno : 0;
+	return with.fd >= 0 && close(with.fd) ? -errno : 0;
 }
 
-TEST_F_TIMEOUT(map, mmap_of_the_live_index_without_memory_leaves_nothing, FAULT_TIMEOUT)
+/* The index stays until the size is another, as expect_free() makes it. */
+static int call_open_live(FIXTURE_DATA(map) * self)
+{
+	with.fd = live_file(&self->ti, self->ti.cpu);
+	return with.fd < 0 ? with.fd : 0;
+}
+
+TEST_F_TIMEOUT(map, open_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
-		"mmap() of the live index", .call = call_mmap_live, .after = after_mmap,
+		"open() of trace_live", .call = call_open_live, .after = after_close,
 	};
 
 	ASSERT_EQ(0, prepare(self));
-	with.len = self->page;
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+static int call_mmap_live(FIXTURE_DATA(map) * self)
+{
+	with.map = mmap(NULL, with.len, PROT_READ, MAP_SHARED, with.fd, 0);
+	return with.map == MAP_FAILED ? -errno : 0;
+}
+
+static int after_mmap_live(FIXTURE_DATA(map) * self, int err)
+{
+	int ret = after_mmap(self, err);
+
+	return after_close(self, err) ?: ret;
+}
+
+TEST_F_TIMEOUT(map, mmap_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() of trace_live", .before = call_open_live, .call = call_mmap_live,
+		.after = after_mmap_live,
+	};
+	struct watcher w;
+
+	ASSERT_EQ(0, prepare(self));
+	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
+	with.len = w.map.index->mapping_size;
+	watcher_close(&w);
 	fail_each(_metadata, self, &op, expect_free);
 }
 
@@ -108,16 +140,15 @@ static void expect_watching(struct __test_metadata *_metadata, FIXTURE_DATA(map)
 	watcher_close(&w);
 }
 
-TEST_F_TIMEOUT(map, mmap_of_the_live_index_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
+TEST_F_TIMEOUT(map, open_of_the_live_view_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
-		"mmap() of the live index of what is mapped",
-		.call = call_mmap_live, .after = after_mmap,
+		"open() of trace_live of what is mapped",
+		.call = call_open_live, .after = after_close,
 	};
 
 	ASSERT_EQ(0, prepare(self));
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	with.len = self->page;
 	fail_each(_metadata, self, &op, expect_watching);
 	buffer_unmap(&self->mb);
 	expect_free(_metadata, self);
@@ -218,16 +249,15 @@ TEST_F_TIMEOUT(map, fork_without_memory_leaves_no_copy, FAULT_TIMEOUT)
 	static const struct operation op = {
 		"fork() with MADV_DOFORK", .call = call_fork, .after = after_fork,
 	};
-	struct trace_live_index *index;
+	struct watcher w;
 
 	ASSERT_EQ(0, prepare(self));
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	ASSERT_EQ(0, call_mmap_live(self));
-	index = with.map;
+	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
 	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
-	ASSERT_EQ(0, madvise(index, self->page, MADV_DOFORK));
+	ASSERT_EQ(0, madvise((void *)w.map.index, w.map.size, MADV_DOFORK));
 	fail_each(_metadata, self, &op, expect_kept);
-	munmap(index, self->page);
+	watcher_close(&w);
 	buffer_unmap(&self->mb);
 	expect_free(_metadata, self);
 }
@@ -243,15 +273,23 @@ static int call_live_wait(FIXTURE_DATA(map) * self)
 {
 	const struct trace_live_index *index = with.map;
 	struct trace_live_position pos = {
-		.epoch = index->epoch, .generation = index->commit_generation, .bytes = 1,
+		.size = sizeof(pos), .epoch = index->epoch,
+		.generation = index->commit_generation, .bytes = 1,
 	};
 
-	return ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &pos) ? -errno : 0;
+	return ioctl(with.fd, TRACE_LIVE_IOCTL_WAIT, &pos) ? -errno : 0;
 }
 
 static int call_poll(FIXTURE_DATA(map) * self)
 {
 	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) < 0 ? -errno : 0;
+}
+
+static int call_poll_live(FIXTURE_DATA(map) * self)
+{
+	struct pollfd pfd = { .fd = with.fd, .events = POLLIN };
 
 	return poll(&pfd, 1, 0) < 0 ? -errno : 0;
 }
@@ -265,19 +303,22 @@ TEST_F(map, what_is_done_with_a_mapping_allocates_nothing)
 {
 	static const struct operation ops[] = {
 		{ "GET_READER", .call = call_get_reader },
-		{ "LIVE_WAIT", .call = call_live_wait },
 		{ "poll()", .call = call_poll },
+		{ "WAIT", .call = call_live_wait },
+		{ "poll() of trace_live", .call = call_poll_live },
 		{ "write()", .call = call_write },
 	};
 	size_t i;
 
 	ASSERT_EQ(0, prepare(self));
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	with.len = self->page;
+	ASSERT_EQ(0, call_open_live(self));
 	ASSERT_EQ(0, call_mmap_live(self));
 	ASSERT_EQ(0, call_write(self));	/* from memory that is there */
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		expect_no_allocation(_metadata, self, &ops[i]);
-	munmap(with.map, self->page);
+	ASSERT_EQ(0, after_mmap_live(self, 0));
 }
 
 static int before_epoll(FIXTURE_DATA(map) * self)
@@ -291,11 +332,6 @@ static int call_epoll(FIXTURE_DATA(map) * self)
 	struct epoll_event event = { .events = EPOLLIN };
 
 	return epoll_ctl(with.fd, EPOLL_CTL_ADD, self->fd, &event) ? -errno : 0;
-}
-
-static int after_close(FIXTURE_DATA(map) * self, int err)
-{
-	return with.fd >= 0 && close(with.fd) ? -errno : 0;
 }
 
 TEST_F_TIMEOUT(map, epoll_without_memory_leaves_the_mapping, FAULT_TIMEOUT)

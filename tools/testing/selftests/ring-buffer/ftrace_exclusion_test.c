@@ -108,6 +108,15 @@ TEST_F(probe, each_snapshot_probe_counts)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+/* Freeing the snapshot buffer is refused while a probe counts on it. */
+TEST_F(probe, freeing_the_snapshot_is_refused_with_EBUSY_beside_a_probe)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "0"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n"));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
+}
+
 /* "taking a snapshot by any way there is" */
 TEST_F(probe, setting_a_snapshot_probe_while_mapped_is_refused_with_EBUSY)
 {

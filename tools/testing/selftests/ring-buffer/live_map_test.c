@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The live index as a mapping: how it is found, its layout, who may map it and
- * what it keeps in place.
+ * The file trace_live and its mapping: the layout, who may open and map it, and
+ * what an observer holds off, from open() until the last descriptor and the last
+ * mapping of its file are gone.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -11,126 +12,223 @@
 #include "map_fixture.h"
 #include "watcher.h"
 
-static const unsigned long long index_offset = TRACE_MMAP_LIVE_OFFSET;
-
 TEST(live_index_layout_is_fixed)
 {
-	EXPECT_EQ(0, offsetof(struct trace_live_index, index_size));
-	EXPECT_EQ(4, offsetof(struct trace_live_index, struct_len));
+	EXPECT_EQ(0, offsetof(struct trace_live_index, struct_len));
+	EXPECT_EQ(4, offsetof(struct trace_live_index, entry_size));
 	EXPECT_EQ(8, offsetof(struct trace_live_index, entries_offset));
-	EXPECT_EQ(12, offsetof(struct trace_live_index, entry_size));
-	EXPECT_EQ(16, offsetof(struct trace_live_index, nr_subbufs));
-	EXPECT_EQ(20, offsetof(struct trace_live_index, epoch));
+	EXPECT_EQ(16, offsetof(struct trace_live_index, subbufs_offset));
+	EXPECT_EQ(24, offsetof(struct trace_live_index, mapping_size));
+	EXPECT_EQ(32, offsetof(struct trace_live_index, nr_subbufs));
+	EXPECT_EQ(36, offsetof(struct trace_live_index, subbuf_size));
+	EXPECT_EQ(40, offsetof(struct trace_live_index, data_offset));
+	EXPECT_EQ(44, offsetof(struct trace_live_index, commit_offset));
+	EXPECT_EQ(48, offsetof(struct trace_live_index, commit_size));
+	EXPECT_EQ(56, offsetof(struct trace_live_index, epoch));
 	EXPECT_EQ(64, offsetof(struct trace_live_index, commit_generation));
-	EXPECT_EQ(68, offsetof(struct trace_live_index, commit_id));
-	EXPECT_EQ(72, offsetof(struct trace_live_index, dropped));
-	EXPECT_EQ(32, sizeof(struct trace_live_subbuf));
-	EXPECT_EQ(16, offsetof(struct trace_live_subbuf, before));
-	EXPECT_EQ(24, sizeof(struct trace_live_position));
-	EXPECT_EQ(16, offsetof(struct trace_live_position, bytes));
-	EXPECT_EQ(0x4018522fUL, (unsigned long)TRACE_MMAP_IOCTL_LIVE_WAIT);
-	EXPECT_EQ(1ULL << 43, index_offset);
+	EXPECT_EQ(72, offsetof(struct trace_live_index, commit_id));
+	EXPECT_EQ(76, offsetof(struct trace_live_index, used));
+	EXPECT_EQ(80, offsetof(struct trace_live_index, dropped));
+	EXPECT_EQ(88, offsetof(struct trace_live_index, commit_overrun));
+	EXPECT_EQ(128, offsetof(struct trace_live_index, read));
+	EXPECT_EQ(136, offsetof(struct trace_live_index, reader_id));
+	EXPECT_EQ(140, offsetof(struct trace_live_index, reader_read));
+	EXPECT_EQ(192, sizeof(struct trace_live_index));
 }
 
-/* "detected by that ioctl": whatever it says here, it is not ENOTTY. */
-TEST_F(map, live_index_is_detected_by_the_ioctl)
+TEST(live_entry_layout_is_fixed)
+{
+	EXPECT_EQ(0, offsetof(struct trace_live_subbuf, generation));
+	EXPECT_EQ(8, offsetof(struct trace_live_subbuf, before));
+	EXPECT_EQ(16, offsetof(struct trace_live_subbuf, overwritten));
+	EXPECT_EQ(24, offsetof(struct trace_live_subbuf, size));
+	EXPECT_EQ(28, offsetof(struct trace_live_subbuf, next_id));
+	EXPECT_EQ(32, sizeof(struct trace_live_subbuf));
+}
+
+TEST(live_position_layout_is_fixed)
+{
+	EXPECT_EQ(0, offsetof(struct trace_live_position, size));
+	EXPECT_EQ(4, offsetof(struct trace_live_position, flags));
+	EXPECT_EQ(8, offsetof(struct trace_live_position, epoch));
+	EXPECT_EQ(16, offsetof(struct trace_live_position, generation));
+	EXPECT_EQ(24, offsetof(struct trace_live_position, read));
+	EXPECT_EQ(32, offsetof(struct trace_live_position, bytes));
+	EXPECT_EQ(40, sizeof(struct trace_live_position));
+	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_WAIT);
+}
+
+FIXTURE(live_map) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	struct tally		tally;
+	int			fd;	/* trace_live, read-only */
+	int			rw_fd;	/* the same, opened for writing too */
+	size_t			page;
+	size_t			size;	/* of the whole mapping */
+};
+
+FIXTURE_VARIANT(live_map) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(live_map, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(live_map, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
+FIXTURE_VARIANT_ADD(live_map, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(live_map, instance) INSTANCE;
+#endif
+
+static struct trace_live_index *map_live(int fd, size_t len)
+{
+	return mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+}
+
+/* "Map one page to learn mapping_size" */
+static size_t mapping_size(int fd)
+{
+	struct trace_live_index *index = map_live(fd, getpagesize());
+	size_t size;
+
+	if (index == MAP_FAILED)
+		return 0;
+	size = index->mapping_size;
+	munmap(index, getpagesize());
+	return size;
+}
+
+FIXTURE_SETUP(live_map)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	self->page = getpagesize();
+	self->fd = live_file(&self->ti, self->ti.cpu);
+	ASSERT_LE(0, self->fd);
+	self->rw_fd = cpu_file(&self->ti, self->ti.cpu, "trace_live", O_RDWR);
+	ASSERT_LE(0, self->rw_fd);
+	self->size = mapping_size(self->fd);
+	ASSERT_LT(0, self->size);
+}
+
+/* Both descriptors are gone; what is mapped stays. */
+static void close_both(FIXTURE_DATA(live_map) * self)
+{
+	close(self->fd);
+	close(self->rw_fd);
+	self->fd = -1;
+	self->rw_fd = -1;
+}
+
+FIXTURE_TEARDOWN(live_map)
+{
+	buffer_unmap(&self->mb);
+	close_both(self);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* "Any other command -> ENOTTY": those of trace_pipe_raw as well. */
+TEST_F(live_map, any_other_command_answers_ENOTTY)
 {
 	static const unsigned long others[] = {
-		_IO('R', 0x2f), _IOR('R', 0x2f, struct trace_live_position),
-		_IOW('R', 0x2f, int), _IOW('R', 0x2e, struct trace_live_position),
-		_IOW('R', 0x30, struct trace_live_position),
+		TRACE_MMAP_IOCTL_GET_READER, _IO('^', 0x01), _IO('^', 0xff),
+		_IOW('^', 0x00, struct trace_live_position), _IO('R', 0x2f),
 	};
-	struct trace_live_position position = { .bytes = 1 };
+	struct trace_live_position position = { .size = sizeof(position) };
 	size_t i;
 
-	EXPECT_EQ(-1, ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position));
-	EXPECT_EQ(ENODEV, errno);
-	errno = 0;
-	ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, NULL);
-	EXPECT_NE(ENOTTY, errno);
 	for (i = 0; i < ARRAY_SIZE(others); i++) {
 		EXPECT_EQ(-1, ioctl(self->fd, others[i], &position));
 		EXPECT_EQ(ENOTTY, errno);
 	}
 }
 
-/* The sub-buffers, or the index of another CPU, are not this index. */
-TEST_F(map, live_wait_answers_ENODEV_while_the_index_is_not_mapped)
+TEST_F(live_map, trace_pipe_raw_has_no_live_view)
 {
-	struct trace_live_position position = { .bytes = 1 };
-	struct watcher w;
+	struct trace_live_position position = { .size = sizeof(position) };
+	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 
-	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	EXPECT_EQ(-1, ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position));
-	EXPECT_EQ(ENODEV, errno);
-	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.other_cpu,
-				  LIVE_FROM_OLDEST));
-	EXPECT_EQ(-1, ioctl(self->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position));
-	EXPECT_EQ(ENODEV, errno);
-	watcher_close(&w);
+	ASSERT_LE(0, raw);
+	EXPECT_EQ(-1, ioctl(raw, TRACE_LIVE_IOCTL_WAIT, &position));
+	EXPECT_EQ(ENOTTY, errno);
+	EXPECT_NE(0, map_error(raw, self->page, PROT_READ, MAP_SHARED, 1ULL << 43));
+	close(raw);
 }
 
-static struct trace_live_index *map_index(int fd, size_t len)
+/* There is nothing to be read or written: it is a mapping and a poll(). */
+TEST_F(live_map, it_is_not_read_or_written)
 {
-	return mmap(NULL, len, PROT_READ, MAP_SHARED, fd, index_offset);
+	char c = 0;
+
+	EXPECT_EQ(-1, read(self->fd, &c, 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, write(self->rw_fd, &c, 1));
+	EXPECT_EQ(EINVAL, errno);
 }
 
-/* The length of the index, which is not left mapped. */
-static size_t index_length(int fd)
+TEST_F(live_map, live_index_tells_what_it_is_made_of)
 {
-	struct trace_live_index *index = map_index(fd, getpagesize());
-	size_t len;
-
-	if (index == MAP_FAILED)
-		return 0;
-	len = index->index_size;
-	munmap(index, getpagesize());
-	return len;
-}
-
-TEST_F(map, live_index_tells_what_it_is_made_of)
-{
-	struct trace_live_index *index = map_index(self->fd, self->page);
+	struct trace_live_index *index = map_live(self->fd, self->page);
 	size_t end;
 
 	ASSERT_NE(MAP_FAILED, index);
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	EXPECT_EQ(0, index->index_size % self->page);
-	EXPECT_LE(sizeof(*index), index->struct_len);
+	EXPECT_EQ(0, index->mapping_size % self->page);
+	EXPECT_EQ(sizeof(*index), index->struct_len);
 	EXPECT_LE(index->struct_len, index->entries_offset);
-	/* "at most 32 bytes a sub-buffer" */
 	EXPECT_EQ(sizeof(struct trace_live_subbuf), index->entry_size);
 	EXPECT_EQ(self->mb.meta->nr_subbufs, index->nr_subbufs);
+	EXPECT_EQ(self->mb.meta->subbuf_size, index->subbuf_size);
+	EXPECT_EQ(SUBBUF_HEADER, index->data_offset);
+	EXPECT_EQ(8, index->commit_offset);
+	EXPECT_EQ(KERNEL_LONG, index->commit_size);
 	end = index->entries_offset + index->nr_subbufs * index->entry_size;
-	EXPECT_LE(end, index->index_size);
-	EXPECT_GT(end + self->page, index->index_size);
+	EXPECT_LE(end, index->subbufs_offset);
+	EXPECT_EQ(0, index->subbufs_offset % self->page);
+	EXPECT_EQ(index->subbufs_offset +
+		  (size_t)index->nr_subbufs * index->subbuf_size,
+		  index->mapping_size);
 	EXPECT_EQ(0, index->epoch & 1);
+	EXPECT_LE(1, index->commit_generation);
 	EXPECT_GT(index->nr_subbufs, index->commit_id);
 	munmap(index, self->page);
 }
 
 /* Nothing of the kernel's past is in it. */
-TEST_F(map, live_index_is_zero_past_its_entries)
+TEST_F(live_map, live_index_is_zero_past_its_entries)
 {
-	size_t len = index_length(self->fd), i;
-	struct trace_live_index *index;
-	struct watcher w;
+	struct trace_live_index *index = map_live(self->fd, self->size);
+	size_t i;
 
-	ASSERT_LT(0, len);
-	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_OLDEST));
-	ASSERT_LT(0, overflow_buffer(&self->ti));
-	index = map_index(self->fd, len);
 	ASSERT_NE(MAP_FAILED, index);
-	for (i = 0; i < ARRAY_SIZE(index->reserved); i++)
-		EXPECT_EQ(0, index->reserved[i]);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	EXPECT_EQ(0, index->reserved);
+	for (i = 0; i < ARRAY_SIZE(index->reserved3); i++)
+		EXPECT_EQ(0, index->reserved3[i]);
+	for (i = 0; i < ARRAY_SIZE(index->reserved4); i++)
+		EXPECT_EQ(0, index->reserved4[i]);
 	i = index->entries_offset + index->nr_subbufs * index->entry_size;
-	for (; i < len; i++)
+	for (; i < index->subbufs_offset; i++)
 		ASSERT_EQ(0, ((char *)index)[i]);
-	munmap(index, len);
-	watcher_close(&w);
+	munmap(index, self->size);
 }
 
-struct index_args {
+/* "in any length up to mapping_size", which need not be of whole sub-buffers */
+TEST_F(live_map, a_mapping_may_have_any_length_up_to_the_end)
+{
+	const size_t lengths[] = {
+		1, self->page, self->page + 1, self->size - self->page,
+		self->size - 1, self->size,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		EXPECT_EQ(0, map_error(self->fd, lengths[i], PROT_READ, MAP_SHARED, 0))
+			TH_LOG("length %zu", lengths[i]);
+	}
+}
+
+struct live_args {
 	int			fd;
 	size_t			len;
 	int			prot;
@@ -139,149 +237,176 @@ struct index_args {
 };
 
 /* Refused with @error, and so again when all is mapped. */
-static void expect_index_refused(struct __test_metadata *_metadata,
-				 FIXTURE_DATA(map) * self, int error,
-				 struct index_args a)
+static void expect_refused(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(live_map) * self, int error,
+			   struct live_args a)
 {
 	struct watcher w;
 
 	EXPECT_EQ(error, map_error(a.fd, a.len, a.prot, a.flags, a.off));
-	expect_unmapped(_metadata, &self->ti);
 	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
 	EXPECT_EQ(error, map_error(a.fd, a.len, a.prot, a.flags, a.off));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	ASSERT_LE(0, watch(&w));
 	EXPECT_EQ(1, w.o.seen);
 	watcher_close(&w);
+}
+
+/* And nothing is left when the file is gone. */
+static void expect_let_go(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(live_map) * self)
+{
+	expect_mapped(_metadata, &self->ti);
+	close_both(self);
 	expect_unmapped(_metadata, &self->ti);
 }
 
-TEST_F(map, private_live_index_is_refused_with_EPERM)
+TEST_F(live_map, a_private_mapping_is_refused_with_EPERM)
 {
-	expect_index_refused(_metadata, self, EPERM, (struct index_args){
-		self->fd, self->page, PROT_READ, MAP_PRIVATE, index_offset });
+	expect_refused(_metadata, self, EPERM, (struct live_args){
+		self->fd, self->size, PROT_READ, MAP_PRIVATE, 0 });
+	expect_let_go(_metadata, self);
 }
 
-TEST_F(map, exec_live_index_is_refused_with_EPERM)
+TEST_F(live_map, an_exec_mapping_is_refused_with_EPERM)
 {
-	expect_index_refused(_metadata, self, EPERM, (struct index_args){
-		self->fd, self->page, PROT_READ | PROT_EXEC, MAP_SHARED, index_offset });
+	expect_refused(_metadata, self, EPERM, (struct live_args){
+		self->fd, self->page, PROT_READ | PROT_EXEC, MAP_SHARED, 0 });
+	expect_let_go(_metadata, self);
 }
 
-TEST_F(map, writable_live_index_is_refused)
+TEST_F(live_map, a_writable_mapping_is_refused)
 {
-	expect_index_refused(_metadata, self, EPERM, (struct index_args){
-		self->rw_fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, index_offset });
-	expect_index_refused(_metadata, self, EACCES, (struct index_args){
-		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, index_offset });
+	expect_refused(_metadata, self, EPERM, (struct live_args){
+		self->rw_fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
+	expect_refused(_metadata, self, EACCES, (struct live_args){
+		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
+	expect_let_go(_metadata, self);
 }
 
-TEST_F(map, live_index_is_refused_at_other_offsets)
+TEST_F(live_map, other_offsets_are_refused_with_EINVAL)
 {
-	size_t len = index_length(self->fd);
+	struct trace_live_index *index = map_live(self->fd, self->page);
 	const unsigned long long offsets[] = {
-		index_offset - self->page, index_offset - self->subbuf,
-		index_offset + len, index_offset + self->subbuf + len,
-		index_offset * 2, index_offset * 2 - self->subbuf,
+		self->page, index->subbufs_offset,
+		index->subbufs_offset + index->subbuf_size,
+		self->size - self->page, self->size, 1ULL << 32, 1ULL << 43,
 	};
 	size_t i;
 
-	ASSERT_LT(0, len);
+	ASSERT_NE(MAP_FAILED, index);
+	munmap(index, self->page);
 	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
-		int err = map_error(self->fd, self->page, PROT_READ, MAP_SHARED,
-				    offsets[i]);
-
-		/* A 32-bit kernel cannot count the page behind it. */
-		if (err == EOVERFLOW && sizeof(long) == 4 &&
-		    offsets[i] / self->page == UINT32_MAX)
-			continue;
-		EXPECT_EQ(EINVAL, err) TH_LOG("offset %#llx", offsets[i]);
+		EXPECT_EQ(EINVAL, map_error(self->fd, self->page, PROT_READ,
+					    MAP_SHARED, offsets[i]))
+			TH_LOG("offset %#llx", offsets[i]);
 	}
-	expect_unmapped(_metadata, &self->ti);
+	expect_let_go(_metadata, self);
 }
 
-TEST_F(map, live_index_is_refused_at_a_length_past_its_end)
+TEST_F(live_map, a_length_past_the_end_is_refused_with_EINVAL)
 {
-	size_t len = index_length(self->fd);
-
-	ASSERT_LT(0, len);
-	expect_index_refused(_metadata, self, EINVAL, (struct index_args){
-		self->fd, len + self->page, PROT_READ, MAP_SHARED, index_offset });
-	expect_index_refused(_metadata, self, EINVAL, (struct index_args){
-		self->fd, 1ULL << 30, PROT_READ, MAP_SHARED, index_offset });
+	expect_refused(_metadata, self, EINVAL, (struct live_args){
+		self->fd, self->size + 1, PROT_READ, MAP_SHARED, 0 });
+	expect_refused(_metadata, self, EINVAL, (struct live_args){
+		self->fd, huge_length(40), PROT_READ, MAP_SHARED, 0 });
+	expect_let_go(_metadata, self);
 }
 
-TEST_F(map, live_index_never_becomes_writable_or_executable)
+TEST_F(live_map, it_never_becomes_writable_or_executable)
 {
-	struct trace_live_index *index = map_index(self->rw_fd, self->page);
+	struct trace_live_index *index = map_live(self->rw_fd, self->size);
 
 	ASSERT_NE(MAP_FAILED, index);
-	EXPECT_EQ(-1, mprotect(index, self->page, PROT_READ | PROT_WRITE));
+	EXPECT_EQ(-1, mprotect(index, self->size, PROT_READ | PROT_WRITE));
 	EXPECT_EQ(EACCES, errno);
 	EXPECT_EQ(-1, mprotect(index, self->page, PROT_READ | PROT_EXEC));
 	EXPECT_EQ(EACCES, errno);
-	munmap(index, self->page);
+	munmap(index, self->size);
 }
 
-/* "An index mapping counts as a mapping": resize, snapshot, sub-buffer size */
-TEST_F(map, live_index_alone_counts_as_a_mapping)
+/* "held off from open until the last close": without any mapping. */
+TEST_F(live_map, an_open_file_alone_holds_off_what_a_mapping_does)
 {
-	struct trace_live_index *index = map_index(self->fd, self->page);
+	const char *size = "buffer_subbuf_size_kb";
+	unsigned int kb = self->ti.subbuf_kb;
 
-	ASSERT_NE(MAP_FAILED, index);
 	expect_mapped(_metadata, &self->ti);
-	EXPECT_EQ(-EBUSY, instance_write_number(&self->ti,
-						"buffer_subbuf_size_kb",
-						2 * self->ti.subbuf_kb));
-	munmap(index, self->page);
-	expect_unmapped(_metadata, &self->ti);
-}
-
-TEST_F(map, live_index_and_sub_buffers_count_one_by_one)
-{
-	struct trace_live_index *index;
-
-	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	index = map_index(self->fd, self->page);
-	ASSERT_NE(MAP_FAILED, index);
-	buffer_unmap(&self->mb);
-	expect_mapped(_metadata, &self->ti);
-	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	munmap(index, self->page);
-	expect_mapped(_metadata, &self->ti);
-	buffer_unmap(&self->mb);
-	expect_unmapped(_metadata, &self->ti);
-}
-
-TEST_F(map, live_index_is_refused_with_EBUSY_beside_a_snapshot_user)
-{
-	const char *trigger = "events/sched/sched_switch/trigger";
-
-	ASSERT_EQ(0, instance_write(&self->ti, trigger, "snapshot"));
-	EXPECT_EQ(EBUSY, map_error(self->fd, self->page, PROT_READ, MAP_SHARED,
-				   index_offset));
-	ASSERT_EQ(0, instance_write(&self->ti, trigger, "!snapshot"));
-	instance_write(&self->ti, "snapshot", "0");
-	expect_unmapped(_metadata, &self->ti);
-}
-
-TEST_F(map, live_index_outlives_close)
-{
-	struct trace_live_index *index = map_index(self->fd, self->page);
-	uint32_t generation;
-
-	ASSERT_NE(MAP_FAILED, index);
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "buffer_size_kb", "8"));
+	EXPECT_EQ(-EBUSY, instance_write_number(&self->ti, size, 2 * kb));
 	close(self->fd);
-	close(self->rw_fd);
+	self->fd = -1;
+	expect_let_go(_metadata, self);
+	EXPECT_EQ(0, instance_write_number(&self->ti, size, 2 * kb));
+	EXPECT_EQ(0, instance_write_number(&self->ti, size, kb));
+}
+
+/* The file is closed, the mapping stays: in any part that is left of it. */
+TEST_F(live_map, a_mapping_holds_off_when_its_file_is_closed)
+{
+	struct trace_live_index *index = map_live(self->fd, self->size);
+	char *bytes = (char *)index;
+	uint64_t generation;
+
+	ASSERT_NE(MAP_FAILED, index);
+	close_both(self);
 	expect_mapped(_metadata, &self->ti);
 	generation = index->commit_generation;
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	EXPECT_NE(generation, __atomic_load_n(&index->commit_generation,
-					      __ATOMIC_RELAXED));
-	munmap(index, self->page);
+	EXPECT_LT(generation, index->commit_generation);
+	munmap(bytes, self->page);
+	expect_mapped(_metadata, &self->ti);
+	munmap(bytes + 2 * self->page, self->size - 2 * self->page);
+	expect_mapped(_metadata, &self->ti);
+	munmap(bytes + self->page, self->page);
 	expect_unmapped(_metadata, &self->ti);
-	self->fd = open("/dev/null", O_RDONLY);
-	self->rw_fd = open("/dev/null", O_RDONLY);
+}
+
+/* "munmap of parts [...] are all harmless": what is left is as it was. */
+TEST_F(live_map, parts_of_it_can_be_unmapped)
+{
+	struct trace_live_index *index;
+	struct watcher w;
+	size_t at;
+
+	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_OLDEST));
+	index = map_live(w.fd, self->size);
+	ASSERT_NE(MAP_FAILED, index);
+	for (at = self->page; at + self->page < self->size; at += 2 * self->page)
+		ASSERT_EQ(0, munmap((char *)index + at, self->page));
+	EXPECT_EQ(0, mprotect(index, self->page, PROT_NONE));
+	EXPECT_EQ(0, mprotect(index, self->page, PROT_READ));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LE(0, watch(&w));
+	EXPECT_TRUE(watcher_exact(&w));
+	EXPECT_EQ(w.o.generation, index->commit_generation);
+	munmap(index, self->size);
+	watcher_close(&w);
+	expect_let_go(_metadata, self);
+}
+
+TEST_F(live_map, it_can_be_moved_and_shrunk_but_not_grow)
+{
+	char *to = mmap(NULL, self->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct trace_live_index *index = map_live(self->fd, self->size);
+	struct trace_live_index *moved;
+
+	ASSERT_NE(MAP_FAILED, to);
+	ASSERT_NE(MAP_FAILED, index);
+	EXPECT_EQ(MAP_FAILED, mremap(index, self->size, self->size + self->page,
+				     MREMAP_MAYMOVE));
+	EXPECT_EQ(EFAULT, errno);
+	moved = mremap(index, self->size, self->size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	ASSERT_NE(MAP_FAILED, moved);
+	close_both(self);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	EXPECT_LT(1, moved->commit_generation);
+	moved = mremap(moved, self->size, self->page, 0);
+	ASSERT_NE(MAP_FAILED, moved);
+	expect_mapped(_metadata, &self->ti);
+	EXPECT_LT(1, moved->commit_generation);
+	munmap(moved, self->page);
+	expect_unmapped(_metadata, &self->ti);
 }
 
 static pid_t fork_index_reader(const struct trace_live_index *index, int ready)
@@ -290,16 +415,15 @@ static pid_t fork_index_reader(const struct trace_live_index *index, int ready)
 
 	if (pid)
 		return pid;
-	if (__atomic_load_n(&index->index_size, __ATOMIC_RELAXED) &&
-	    write(ready, "r", 1) != 1)
+	if (index->struct_len && write(ready, "r", 1) != 1)
 		_exit(1);
 	for (;;)
 		pause();
 }
 
-TEST_F(map, fork_does_not_inherit_the_live_index)
+TEST_F(live_map, fork_does_not_inherit_the_mapping)
 {
-	struct trace_live_index *index = map_index(self->fd, self->page);
+	struct trace_live_index *index = map_live(self->fd, self->page);
 	int ready[2];
 	pid_t pid;
 
@@ -309,71 +433,109 @@ TEST_F(map, fork_does_not_inherit_the_live_index)
 	ASSERT_LT(0, pid);
 	EXPECT_EQ(128 + SIGSEGV, child_status(pid, WOKEN_MS));
 	munmap(index, self->page);
-	expect_unmapped(_metadata, &self->ti);
+	expect_let_go(_metadata, self);
 }
 
-TEST_F(map, a_copy_of_the_live_index_counts_until_it_is_gone)
+/* MADV_DOFORK: the copy holds off until it is gone. */
+TEST_F(live_map, a_copy_in_a_child_holds_off_until_it_is_gone)
 {
-	struct trace_live_index *index = map_index(self->fd, self->page);
+	struct trace_live_index *index = map_live(self->fd, self->size);
 	int ready[2];
 	pid_t pid;
 	char c;
 
 	ASSERT_NE(MAP_FAILED, index);
 	ASSERT_EQ(0, pipe(ready));
-	ASSERT_EQ(0, madvise(index, self->page, MADV_DOFORK));
+	ASSERT_EQ(0, madvise(index, self->size, MADV_DOFORK));
+	close_both(self);
 	pid = fork_index_reader(index, ready[1]);
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(1, read(ready[0], &c, 1));
-	munmap(index, self->page);
+	munmap(index, self->size);
 	expect_mapped(_metadata, &self->ti);
 	EXPECT_EQ(0, kill_child(pid));
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "A mapping is whole": with so many sub-buffers it has several pages. */
-TEST_F(map, no_part_of_the_live_index_can_be_unmapped)
+/* A child has the descriptor of its parent. */
+TEST_F(live_map, an_inherited_descriptor_holds_off_until_it_is_closed)
 {
-	size_t nr = 2 * self->page / sizeof(struct trace_live_subbuf), len;
-	struct trace_live_index *index;
+	pid_t pid = fork();
 
-	/* Sub-buffers of 64 KiB would make that buffer a large one. */
-	if (self->ti.subbuf_kb * 1024 > self->page)
-		nr = self->page / sizeof(struct trace_live_subbuf) + 8;
-	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
-				      nr * self->ti.subbuf_kb));
-	len = index_length(self->fd);
-	ASSERT_LT(self->page, len);
-	index = map_index(self->fd, len);
-	ASSERT_NE(MAP_FAILED, index);
-	EXPECT_EQ(-1, munmap(index, self->page));
-	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(-1, mprotect(index, self->page, PROT_NONE));
-	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(MAP_FAILED, mremap(index, len, len + self->page,
-				     MREMAP_MAYMOVE));
-	EXPECT_EQ(EFAULT, errno);
-	EXPECT_LT(nr, index->nr_subbufs);
-	munmap(index, len);
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		for (;;)
+			pause();
+	}
+	close_both(self);
+	expect_mapped(_metadata, &self->ti);
+	EXPECT_EQ(0, kill_child(pid));
 	expect_unmapped(_metadata, &self->ti);
 }
 
-TEST_F(map, the_live_index_can_be_thrown_away_and_comes_back)
+/* "No fault handler: MADV_DONTNEED gives its caller SIGBUS", and no other process. */
+TEST_F(live_map, madv_dontneed_hurts_only_its_caller)
 {
 	struct watcher w;
+	pid_t pid;
 
 	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_OLDEST));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct trace_live_index *own = map_live(self->fd, self->size);
+
+		if (own == MAP_FAILED || madvise(own, self->size, MADV_DONTNEED))
+			_exit(1);
+		_exit(own->struct_len ? 2 : 3);
+	}
+	EXPECT_EQ(128 + SIGBUS, child_status(pid, WOKEN_MS));
 	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
-	ASSERT_EQ(0, madvise((void *)w.map.index, w.map.index_size,
-			     MADV_DONTNEED));
 	ASSERT_LE(0, watch(&w));
 	EXPECT_EQ(3, w.o.seen);
-	EXPECT_TRUE(watcher_exact(&w));
 	watcher_close(&w);
+	expect_let_go(_metadata, self);
 }
 
-/* Indexes come and go while the sub-buffers stay mapped. */
-TEST_F(map, live_index_comes_and_goes_beside_a_mapping)
+/* A consumer's mapping and an observer each hold off for themselves. */
+TEST_F(live_map, observers_and_mappings_count_one_by_one)
+{
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	close_both(self);
+	expect_mapped(_metadata, &self->ti);
+	self->fd = live_file(&self->ti, self->ti.cpu);
+	ASSERT_LE(0, self->fd);
+	buffer_unmap(&self->mb);
+	expect_let_go(_metadata, self);
+}
+
+/* An observer of a CPU holds off the snapshot of all, and no other CPU's size. */
+TEST_F(live_map, the_size_of_another_cpu_is_not_held_off)
+{
+	EXPECT_EQ(0, cpu_write_number(&self->ti, self->ti.other_cpu,
+				      "buffer_size_kb", 4 * self->ti.subbuf_kb));
+	EXPECT_EQ(-EBUSY, cpu_write_number(&self->ti, self->ti.cpu,
+					   "buffer_size_kb", 4 * self->ti.subbuf_kb));
+	expect_let_go(_metadata, self);
+}
+
+TEST_F(live_map, open_answers_EBUSY_beside_a_snapshot_user)
+{
+	const char *trigger = "events/sched/sched_switch/trigger";
+
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, trigger, "snapshot"));
+	close_both(self);
+	ASSERT_EQ(0, instance_write(&self->ti, trigger, "snapshot"));
+	EXPECT_EQ(-EBUSY, live_file(&self->ti, self->ti.cpu));
+	ASSERT_EQ(0, instance_write(&self->ti, trigger, "!snapshot"));
+	instance_write(&self->ti, "snapshot", "0");
+	expect_unmapped(_metadata, &self->ti);
+	self->fd = live_file(&self->ti, self->ti.cpu);
+	EXPECT_LE(0, self->fd);
+}
+
+/* Observers come and go while a consumer maps the buffer. */
+TEST_F(live_map, observers_come_and_go_beside_a_mapping)
 {
 	struct watcher w;
 	int i;
@@ -399,16 +561,22 @@ FIXTURE(live_removal) {
 };
 
 FIXTURE_VARIANT(live_removal) {
-	bool		top;
 	unsigned int	subbuf_kb;
 };
 
-FIXTURE_VARIANT_ADD(live_removal, instance) INSTANCE;
-FIXTURE_VARIANT_ADD(live_removal, instance_large) INSTANCE_LARGE;
+FIXTURE_VARIANT_ADD(live_removal, instance_large) {
+	.subbuf_kb = LARGE_SUBBUF_KB,
+};
+
+#ifndef TWO_BUFFERS
+FIXTURE_VARIANT_ADD(live_removal, instance) {
+	.subbuf_kb = 0,
+};
+#endif
 
 FIXTURE_SETUP(live_removal)
 {
-	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	ASSERT_EQ(0, instance_open(&self->ti, false, variant->subbuf_kb));
 	close(self->ti.marker);
 	self->ti.marker = -1;
 }
@@ -418,61 +586,27 @@ FIXTURE_TEARDOWN(live_removal)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-TEST_F(live_removal, rmdir_is_refused_while_the_live_index_is_mapped)
+static void expect_rmdir_refused(struct __test_metadata *_metadata,
+				 const struct trace_instance *ti)
 {
-	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	EXPECT_EQ(-1, rmdir(ti->dir));
+	EXPECT_EQ(EBUSY, errno);
+}
+
+TEST_F(live_removal, rmdir_is_refused_while_observed)
+{
+	int fd = live_file(&self->ti, self->ti.cpu);
 	struct trace_live_index *index;
 
 	ASSERT_LE(0, fd);
-	index = map_index(fd, getpagesize());
+	expect_rmdir_refused(_metadata, &self->ti);
+	index = map_live(fd, getpagesize());
 	ASSERT_NE(MAP_FAILED, index);
 	close(fd);
-	EXPECT_EQ(-1, rmdir(self->ti.dir));
-	EXPECT_EQ(EBUSY, errno);
+	expect_rmdir_refused(_metadata, &self->ti);
 	munmap(index, getpagesize());
 	EXPECT_EQ(0, rmdir(self->ti.dir));
 	instance_forget(&self->ti);
-}
-
-/*
- * A reader holds a lock while it waits for the writer to finish. Whoever starts the
- * index interrupts the writer, and must not wait for that reader then. It takes
- * three CPUs to see it.
- */
-TEST_F(map, live_index_is_mapped_beside_a_busy_writer_and_a_busy_reader)
-{
-	long long until = monotonic_ns() + 2000000000;
-	struct trace_live_index *index;
-	pid_t writer, reader;
-	long maps = 0;
-
-	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	writer = fork_writer(&self->ti, ~0U, EVENT_LARGE);
-	ASSERT_LT(0, writer);
-	reader = fork();
-	ASSERT_LE(0, reader);
-	if (!reader) {
-		run_on_cpu(self->ti.other_cpu);
-		while (!ioctl(self->fd, TRACE_MMAP_IOCTL_GET_READER))
-			;
-		_exit(1);
-	}
-	do {
-		index = map_index(self->fd, self->page);
-		if (index != MAP_FAILED && ++maps)
-			munmap(index, self->page);
-		else
-			EXPECT_EQ(EAGAIN, errno);
-	} while (monotonic_ns() < until);
-	EXPECT_LT(0, maps);
-	EXPECT_EQ(-EAGAIN, child_status(writer, 0));
-	EXPECT_EQ(-EAGAIN, child_status(reader, 0));
-	kill_child(writer);
-	kill_child(reader);
-	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
-	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_SMALL));
-	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
-	EXPECT_EQ(5, self->tally.seen);
 }
 
 TEST_HARNESS_MAIN

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Following a CPU's events by the live index: what an observer sees, what it
- * is told that it missed, and that nobody else notices.
+ * Following a CPU's events by trace_live: what an observer sees, what it is told
+ * that it missed, and that no other observer notices.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -49,6 +49,13 @@ FIXTURE_TEARDOWN(live)
 static int observe(FIXTURE_DATA(live) * self, enum live_start from)
 {
 	return watcher_open(&self->w, &self->ti, self->ti.cpu, from);
+}
+
+/* The file that read(2) and splice(2) are for. */
+static int raw_file(FIXTURE_DATA(live) * self)
+{
+	return cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			O_RDONLY | O_NONBLOCK);
 }
 
 static int consume(FIXTURE_DATA(live) * self)
@@ -234,7 +241,7 @@ TEST_F(live, dropped_events_are_shown_without_overwrite)
 	EXPECT_TRUE(watcher_exact(&self->w));
 	EXPECT_EQ(0, self->w.o.missed);
 	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.seen);
-	ASSERT_EQ(0, live_figures(&self->w.o, self->w.map.meta, &f));
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
 	EXPECT_LT(0, f.dropped);
 	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "dropped events"), f.dropped);
 	EXPECT_EQ(0, f.overwritten);
@@ -257,7 +264,7 @@ TEST_F(live, missed_events_are_exact_without_overwrite)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 	EXPECT_LT(0, self->w.o.missed);
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
-	ASSERT_EQ(0, live_figures(&self->w.o, self->w.map.meta, &f));
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
 	EXPECT_EQ(0, f.dropped);
 }
 
@@ -476,15 +483,18 @@ TEST_F(live, get_reader_sees_all_while_observed)
 TEST_F(live, read_sees_all_while_observed)
 {
 	size_t size = self->ti.subbuf_kb * 1024;
+	int raw = raw_file(self);
 	unsigned int i;
 
+	ASSERT_LE(0, raw);
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	for (i = 0; i < 30; i++) {
 		ASSERT_EQ(0, write_events(&self->ti, 1 + i % 5 * self->ti.subbuf_kb,
 					  EVENT_LARGE));
-		ASSERT_LT(0, tally_read(&self->tally, self->w.fd, size));
+		ASSERT_LT(0, tally_read(&self->tally, raw, size));
 		ASSERT_LE(0, watch(&self->w));
 	}
+	close(raw);
 	EXPECT_TRUE(tally_exact(&self->tally));
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
 	EXPECT_EQ(self->ti.seq, self->w.o.seen);
@@ -514,17 +524,20 @@ static void splice_all(struct __test_metadata *_metadata, struct tally *t,
 TEST_F(live, splice_sees_all_while_observed)
 {
 	size_t size = self->ti.subbuf_kb * 1024;
+	int raw = raw_file(self);
 	unsigned int i;
 
+	ASSERT_LE(0, raw);
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	for (i = 0; i < 12; i++) {
 		ASSERT_LT(0, write_bytes(&self->ti, 3 * size, EVENT_LARGE));
-		splice_all(_metadata, &self->tally, self->w.fd, size);
+		splice_all(_metadata, &self->tally, raw, size);
 		ASSERT_LE(0, watch(&self->w));
 	}
 	/* What is not full yet is left to read(). */
-	ASSERT_LE(0, tally_read(&self->tally, self->w.fd, size));
+	ASSERT_LE(0, tally_read(&self->tally, raw, size));
+	close(raw);
 	EXPECT_TRUE(tally_exact(&self->tally));
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
 	EXPECT_EQ(self->ti.seq, self->w.o.seen);
@@ -645,7 +658,7 @@ static void expect_start_over(struct __test_metadata *_metadata,
 			      struct trace_instance *ti, struct watcher *w,
 			      int (*reset)(const struct trace_instance *ti))
 {
-	uint32_t epoch = w->o.epoch;
+	uint64_t epoch = w->o.epoch;
 	int i;
 
 	for (i = 0; i < 4; i++) {
@@ -693,18 +706,6 @@ TEST_F(live, a_reset_of_the_cpu_makes_it_start_over)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	expect_start_over(_metadata, &self->ti, &self->w, reset_cpu);
-}
-
-/* A writer that is refused while the buffer is reset, and goes on for ever. */
-static pid_t fork_stubborn_writer(struct trace_instance *ti, size_t size)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	run_on_cpu(ti->cpu);
-	for (;;)
-		write_events(ti, 1, size);
 }
 
 /* Right in an epoch that began in the middle of writing. */
@@ -804,20 +805,18 @@ TEST_F(live, events_of_interrupts_are_followed)
 /* "it reads live figures without a call" */
 TEST_F(live, figures_are_right_without_a_call)
 {
-	struct trace_buffer_meta *meta;
 	struct live_figures f;
 	unsigned int i;
 
 	ASSERT_EQ(0, consume(self));
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	meta = self->mb.meta;
 	for (i = 0; i < 25; i++) {
 		ASSERT_EQ(0, write_events(&self->ti, (3 + i) * self->ti.subbuf_kb,
 					  EVENT_LARGE));
 		if (i % 3)
 			ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
 		ASSERT_LE(0, watch(&self->w));
-		ASSERT_EQ(0, live_figures(&self->w.o, meta, &f));
+		ASSERT_EQ(0, live_figures(&self->w.o, &f));
 		EXPECT_EQ(self->w.o.epoch, f.epoch);
 		/* as of the last finished sub-buffer */
 		EXPECT_LE(f.committed, self->ti.seq);
@@ -837,24 +836,29 @@ TEST_F(live, figures_are_right_without_a_call)
 TEST_F(live, figures_show_how_full_the_buffer_is)
 {
 	struct live_figures f;
-	uint32_t used;
+	uint64_t first;
 
 	ASSERT_EQ(0, consume(self));
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	ASSERT_EQ(0, live_figures(&self->w.o, self->mb.meta, &f));
-	EXPECT_GE(1, f.used);
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_EQ(1, f.used);
+	first = self->w.map.index->commit_generation;
 	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 50),
 				 EVENT_LARGE));
-	ASSERT_EQ(0, live_figures(&self->w.o, self->mb.meta, &f));
-	used = f.used;
-	EXPECT_LE(f.nr_subbufs / 2 - 1, used);
-	EXPECT_GE(f.nr_subbufs / 2 + 2, used);
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_LE(f.nr_subbufs / 2 - 1, f.used);
+	EXPECT_EQ(self->w.map.index->commit_generation - first + 1, f.used);
+	/* All but the reader's. */
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	ASSERT_EQ(0, live_figures(&self->w.o, self->mb.meta, &f));
-	EXPECT_LE(f.nr_subbufs - 2, f.used);
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_EQ(f.nr_subbufs - 1, f.used);
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_EQ(f.nr_subbufs - 3, f.used);
 	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
-	ASSERT_EQ(0, live_figures(&self->w.o, self->mb.meta, &f));
-	EXPECT_GE(1, f.used);
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_EQ(0, f.used);
 }
 
 /* "The meta page is untouched": it stands still between calls, as ever. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting at the live index: TRACE_MMAP_IOCTL_LIVE_WAIT, and what poll(),
+ * Waiting for events at trace_live: TRACE_LIVE_IOCTL_WAIT, and what poll(),
  * select() and epoll say of a file that it told a position.
  */
 #define _GNU_SOURCE
@@ -52,9 +52,68 @@ FIXTURE_TEARDOWN(live_wait)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
+/*
+ * The file of an observer that was told many positions is readable up to an eighth of
+ * a second late on the CPU that it watches.
+ */
+static void expect_ready(struct __test_metadata *_metadata, int fd, int ready)
+{
+	if (!ready)
+		sleep_ms(STILL_WAITING_MS);
+	EXPECT_EQ(ready, poll_readable(fd, ready ? WOKEN_MS : 0));
+	expect_readable(_metadata, fd, ready);
+}
+
 static int live_wait_errno(int fd, const void *position)
 {
-	return ioctl(fd, TRACE_MMAP_IOCTL_LIVE_WAIT, position) ? errno : 0;
+	return ioctl(fd, TRACE_LIVE_IOCTL_WAIT, position) ? errno : 0;
+}
+
+/* "size is less than the structure of this header has" */
+TEST_F(live_wait, a_smaller_structure_is_refused_with_EINVAL)
+{
+	struct trace_live_position p = live_position(&self->w.o, 1);
+
+	EXPECT_EQ(sizeof(p), p.size);
+	for (p.size = 0; p.size < sizeof(p); p.size++)
+		EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
+	EXPECT_EQ(0, live_wait_errno(self->w.fd, &p));
+}
+
+/* "E2BIG the structure has a field that this kernel does not know" */
+TEST_F(live_wait, a_larger_structure_is_taken_if_the_rest_is_0)
+{
+	struct {
+		struct trace_live_position	p;
+		unsigned char			later[64];
+	} larger = { .p = live_position(&self->w.o, 1) };
+	size_t i;
+
+	for (i = 0; i <= sizeof(larger.later); i++) {
+		larger.p.size = sizeof(larger.p) + i;
+		EXPECT_EQ(0, live_wait_errno(self->w.fd, &larger));
+	}
+	for (i = 0; i < sizeof(larger.later); i++) {
+		larger.later[i] = 1;
+		larger.p.size = sizeof(larger.p) + i;
+		EXPECT_EQ(0, live_wait_errno(self->w.fd, &larger));
+		larger.p.size++;
+		EXPECT_EQ(E2BIG, live_wait_errno(self->w.fd, &larger));
+		larger.p.size = sizeof(larger);
+		EXPECT_EQ(E2BIG, live_wait_errno(self->w.fd, &larger));
+		larger.later[i] = 0;
+	}
+}
+
+TEST_F(live_wait, a_structure_of_absurd_size_is_refused)
+{
+	struct trace_live_position p = live_position(&self->w.o, 1);
+	int err;
+
+	p.size = ~0U;
+	err = live_wait_errno(self->w.fd, &p);
+	EXPECT_TRUE(err == E2BIG || err == EFAULT)
+		TH_LOG("%s", strerror(err));
 }
 
 TEST_F(live_wait, flags_are_refused_with_EINVAL)
@@ -80,22 +139,84 @@ TEST_F(live_wait, a_position_ahead_of_the_writer_is_refused_with_EINVAL)
 	ASSERT_EQ(0, live_wait_errno(self->w.fd, &p));
 	p.read += 4;
 	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
-	p.read = ~0U;
+	p.read = ~0ULL;
+	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
+	p.read = 1ULL << 32;
 	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
 	p = live_position(&self->w.o, 1);
 	p.generation++;
 	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
 	p.read = 0;
 	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
-	expect_readable(_metadata, self->w.fd, 0);
+	p.generation += 1ULL << 32;
+	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
+	p.generation = ~0ULL;
+	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
+	expect_ready(_metadata, self->w.fd, 0);
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
+}
+
+/* "or the epoch is odd or has yet to come" */
+TEST_F(live_wait, an_epoch_that_cannot_be_is_refused_with_EINVAL)
+{
+	struct trace_live_position p = live_position(&self->w.o, 1);
+	const uint64_t epoch = p.epoch, wrong[] = {
+		epoch + 1, epoch - 1, epoch + 2, epoch + (1ULL << 32), ~0ULL, ~1ULL,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		p.epoch = wrong[i];
+		EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p))
+			TH_LOG("epoch %lld past the present one",
+			       (long long)(wrong[i] - epoch));
+	}
 }
 
 TEST_F(live_wait, memory_that_is_not_there_is_refused_with_EFAULT)
 {
+	EXPECT_EQ(EFAULT, live_wait_errno(self->w.fd, NULL));
 	EXPECT_EQ(EFAULT, live_wait_errno(self->w.fd, (void *)8));
 	EXPECT_EQ(EFAULT, live_wait_errno(self->w.fd, (void *)-4096L));
+}
+
+/* What lies behind it was overwritten long ago: there is enough, and no error. */
+static void expect_ready_at(struct __test_metadata *_metadata, struct watcher *w,
+			    uint64_t generation, uint64_t read)
+{
+	struct trace_live_position p = live_position(&w->o, 1);
+
+	ASSERT_EQ(0, watcher_wait(w, 1));
+	expect_ready(_metadata, w->fd, 0);
+	p.generation = generation;
+	p.read = read;
+	EXPECT_EQ(0, live_wait_errno(w->fd, &p));
+	expect_ready(_metadata, w->fd, 1);
+	p.bytes = ~0ULL;
+	EXPECT_EQ(0, live_wait_errno(w->fd, &p));
+	expect_ready(_metadata, w->fd, 1);
+}
+
+TEST_F(live_wait, a_position_may_be_as_old_as_it_likes)
+{
+	const uint64_t first = self->w.o.generation;
+	uint64_t last = self->ti.subbuf_kb * 1024 - SUBBUF_HEADER;
+	struct trace_live_position p;
+	int i;
+
+	for (i = 0; i < 20; i++)
+		ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, watch(&self->w));
+	ASSERT_LT(first + 20 * TEST_SUBBUFS, self->w.o.generation);
+	expect_ready_at(_metadata, &self->w, first, 0);
+	expect_ready_at(_metadata, &self->w, first, last);
+	expect_ready_at(_metadata, &self->w, 1, 0);
+	expect_ready_at(_metadata, &self->w, 1, last);
+	p = live_position(&self->w.o, 1);
+	p.generation = 1;
+	p.read = last + 1;
+	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
 }
 
 /* An observer may have taken the padding for records before it was final. */
@@ -107,7 +228,7 @@ TEST_F(live_wait, a_position_in_the_padding_is_the_end_of_the_sub_buffer)
 				 EVENT_LARGE));
 	p.read = self->ti.subbuf_kb * 1024 - SUBBUF_HEADER;
 	EXPECT_EQ(0, live_wait_errno(self->w.fd, &p));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 /* "say whether there is more beyond": exactly. */
@@ -115,11 +236,11 @@ TEST_F(live_wait, it_is_readable_exactly_if_there_is_more)
 {
 	unsigned int i;
 
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < 10; i++) {
 		ASSERT_EQ(0, watcher_wait(&self->w, 1));
-		expect_readable(_metadata, self->w.fd, 0);
+		expect_ready(_metadata, self->w.fd, 0);
 		ASSERT_EQ(0, write_events(&self->ti, 1 + i % 7, EVENT_LARGE));
-		expect_readable(_metadata, self->w.fd, 1);
+		expect_ready(_metadata, self->w.fd, 1);
 		ASSERT_LT(0, watch(&self->w));
 		EXPECT_EQ(self->ti.seq, self->w.o.seen);
 	}
@@ -131,10 +252,10 @@ TEST_F(live_wait, it_is_readable_at_once_if_there_is_more_already)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 	ASSERT_LT(0, watch(&self->w));
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 }
 
 /* Whoever was overrun has much to read. */
@@ -144,9 +265,9 @@ TEST_F(live_wait, it_is_readable_behind_an_overrun)
 	ASSERT_LT(0, watch(&self->w));
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 /* "the mark": a count of bytes, on one sub-buffer. */
@@ -164,14 +285,14 @@ TEST_F(live_wait, a_mark_in_bytes_is_reached_exactly)
 	ASSERT_LT(0, record);
 	ASSERT_EQ(0, watcher_wait(&self->w, 10 * record));
 	ASSERT_EQ(0, write_events(&self->ti, 9, EVENT_SMALL));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 	/* One byte more, with as much there. */
 	ASSERT_EQ(0, watcher_wait(&self->w, 10 * record + 1));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 	ASSERT_EQ(0, watcher_wait(&self->w, 10 * record));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 TEST_F(live_wait, a_mark_in_bytes_reaches_over_sub_buffers)
@@ -180,12 +301,54 @@ TEST_F(live_wait, a_mark_in_bytes_reaches_over_sub_buffers)
 
 	ASSERT_EQ(0, watcher_wait(&self->w, 3 * subbuf));
 	ASSERT_LT(0, write_bytes(&self->ti, 2 * subbuf, EVENT_LARGE));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 	ASSERT_LT(0, write_bytes(&self->ti, 2 * subbuf, EVENT_LARGE));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 /* "buffer_percent [...] sets the mark" */
+/* "More than the buffer holds is as much as it holds" */
+TEST_F(live_wait, a_mark_past_the_buffer_is_the_whole_buffer)
+{
+	static const uint64_t marks[] = { 1ULL << 31, 1ULL << 32, 1ULL << 63, ~0ULL };
+	size_t subbuf = self->ti.subbuf_kb * 1024, i;
+
+	for (i = 0; i < ARRAY_SIZE(marks); i++) {
+		ASSERT_EQ(0, watch_and_wait(&self->w, marks[i]));
+		ASSERT_LT(0, write_bytes(&self->ti, (TEST_SUBBUFS - 2) * subbuf,
+					 EVENT_LARGE));
+		expect_ready(_metadata, self->w.fd, 0);
+		self->pid = fork_sleeper(&self->ti, self->w.fd, 0);
+		ASSERT_LT(0, self->pid);
+		ASSERT_LT(0, overflow_buffer(&self->ti));
+		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+		expect_ready(_metadata, self->w.fd, 1);
+	}
+}
+
+/* "and only then": not for padding where no event follows it. */
+TEST_F(live_wait, padding_alone_does_not_make_it_readable)
+{
+	size_t subbuf = self->ti.subbuf_kb * 1024;
+	long long dropped;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "options/overwrite", "0"));
+	/* The last of these do not fit: padding is all that is left of them. */
+	while (!cpu_stat(&self->ti, self->ti.cpu, "dropped events"))
+		write_bytes(&self->ti, subbuf / 2, 100);
+	ASSERT_EQ(0, watch_and_wait(&self->w, 1));
+	expect_ready(_metadata, self->w.fd, 0);
+	dropped = cpu_stat(&self->ti, self->ti.cpu, "dropped events");
+	write_events(&self->ti, 5, EVENT_LARGE);
+	ASSERT_LT(dropped, cpu_stat(&self->ti, self->ti.cpu, "dropped events"));
+	expect_ready(_metadata, self->w.fd, 0);
+	EXPECT_EQ(0, watch(&self->w));
+	self->pid = fork_sleeper(&self->ti, self->w.fd, 0);
+	ASSERT_LT(0, self->pid);
+	write_events(&self->ti, 50, EVENT_LARGE);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+}
+
 TEST_F(live_wait, a_mark_of_buffer_percent_is_heeded)
 {
 	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
@@ -193,30 +356,19 @@ TEST_F(live_wait, a_mark_of_buffer_percent_is_heeded)
 	ASSERT_EQ(0, watcher_wait(&self->w, 0));
 	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 25),
 				 EVENT_LARGE));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 40),
 				 EVENT_LARGE));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 TEST_F(live_wait, a_mark_of_buffer_percent_0_is_any_event)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	ASSERT_EQ(0, watcher_wait(&self->w, 0));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	expect_readable(_metadata, self->w.fd, 1);
-}
-
-/* A child that waits for @fd to be readable, and says so by its status. */
-static pid_t fork_sleeper(struct trace_instance *ti, int fd, size_t poller)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	run_on_cpu(ti->other_cpu);
-	_exit(pollers[poller].readable(fd, WOKEN_MS) != 1);
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 TEST_F(live_wait, sleepers_are_woken_by_what_they_wait_for)
@@ -265,15 +417,103 @@ TEST_F(live_wait, each_open_file_has_a_position_of_its_own)
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
 	ASSERT_EQ(0, watcher_wait(&second, 20 * EVENT_LARGE));
 	low = fork_sleeper(&self->ti, self->w.fd, 0);
+	ASSERT_LT(0, low);
 	high = fork_sleeper(&self->ti, second.fd, 0);
+	ASSERT_LT(0, high);
 	ASSERT_EQ(-EAGAIN, child_status(low, STILL_WAITING_MS));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
 	EXPECT_EQ(0, child_status(low, WOKEN_MS / 2));
 	EXPECT_EQ(-EAGAIN, child_status(high, STILL_WAITING_MS));
-	expect_readable(_metadata, self->w.fd, 1);
-	expect_readable(_metadata, second.fd, 0);
+	expect_ready(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, second.fd, 0);
 	ASSERT_EQ(0, write_events(&self->ti, 25, EVENT_LARGE));
 	EXPECT_EQ(0, child_status(high, WOKEN_MS / 2));
+	watcher_close(&second);
+}
+
+/* "Closing it forgets it": no observer waits for that any more. */
+TEST_F(live_wait, a_closed_observer_is_forgotten)
+{
+	struct watcher second;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(0, watcher_open(&second, &self->ti, self->ti.cpu,
+					  LIVE_FROM_NOW));
+		ASSERT_EQ(0, watcher_wait(&second, 1 + i * EVENT_LARGE));
+		EXPECT_EQ(0, poll_readable(second.fd, 0));
+		ASSERT_EQ(0, watch_and_wait(&self->w, 1));
+		watcher_close(&second);
+		EXPECT_EQ(0, poll_readable(self->w.fd, 0));
+		ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+		EXPECT_EQ(1, poll_readable(self->w.fd, WOKEN_MS));
+	}
+	ASSERT_EQ(0, watcher_open(&second, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
+	EXPECT_EQ(1, poll_readable(second.fd, 0));
+	watcher_close(&second);
+}
+
+/* "Before the first call it is always readable", of an empty buffer too. */
+TEST_F(live_wait, it_is_readable_before_a_position_is_told)
+{
+	expect_ready(_metadata, self->w.fd, 1);
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	expect_ready(_metadata, self->w.fd, 0);
+}
+
+/* A descriptor that is shared has one position, another open file its own. */
+TEST_F(live_wait, a_shared_descriptor_has_one_position)
+{
+	int copy = dup(self->w.fd), apart = live_file(&self->ti, self->ti.cpu);
+
+	ASSERT_LE(0, copy);
+	ASSERT_LE(0, apart);
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	EXPECT_EQ(0, poll_readable(copy, 0));
+	EXPECT_EQ(1, poll_readable(apart, 0));
+	close(copy);
+	close(apart);
+}
+
+/* The nearer mark is reached first, whichever is slept for first. */
+static void expect_woken_in_order(struct __test_metadata *_metadata,
+				  struct trace_instance *ti, int nearer, int farther,
+				  bool nearer_first)
+{
+	pid_t near = nearer_first ? fork_sleeper(ti, nearer, 0) : 0;
+	pid_t far = fork_sleeper(ti, farther, 0);
+	long written = 0;
+
+	if (!nearer_first)
+		near = fork_sleeper(ti, nearer, 0);
+	ASSERT_LT(0, near);
+	ASSERT_LT(0, far);
+	ASSERT_EQ(-EAGAIN, child_status(near, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(ti, 6, EVENT_LARGE));
+	EXPECT_EQ(0, child_status(near, WOKEN_MS / 2));
+	EXPECT_EQ(-EAGAIN, child_status(far, STILL_WAITING_MS));
+	while (written >= 0 && poll_readable(farther, 0) == 0)
+		written = write_events(ti, 1, EVENT_LARGE);
+	EXPECT_EQ(0, child_status(far, WOKEN_MS / 2));
+}
+
+/* However they were told, too. */
+TEST_F(live_wait, two_sleepers_are_woken_in_the_order_of_their_marks)
+{
+	size_t subbuf = self->ti.subbuf_kb * 1024;
+	const size_t farther[] = { 12 * EVENT_LARGE, subbuf, 3 * subbuf };
+	struct watcher second;
+	size_t i;
+
+	ASSERT_EQ(0, watcher_open(&second, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
+	for (i = 0; i < ARRAY_SIZE(farther); i++) {
+		ASSERT_EQ(0, watch_and_wait(&self->w, 5 * EVENT_LARGE));
+		ASSERT_EQ(0, watch_and_wait(&second, farther[i]));
+		expect_woken_in_order(_metadata, &self->ti, self->w.fd, second.fd, i & 1);
+		ASSERT_EQ(0, watch_and_wait(&self->w, farther[i]));
+		ASSERT_EQ(0, watch_and_wait(&second, 5 * EVENT_LARGE));
+		expect_woken_in_order(_metadata, &self->ti, second.fd, self->w.fd, i & 1);
+	}
 	watcher_close(&second);
 }
 
@@ -447,33 +687,17 @@ TEST_F(live_wait, many_small_events_are_one_wake_up)
 	EXPECT_GE((count + 2 * nr) / nr * 5 / 4, wakeups);
 }
 
-/* "NULL takes it back": the file is what it was for everybody else's poll. */
-TEST_F(live_wait, NULL_takes_the_position_back)
-{
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
-	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_SMALL));
-	ASSERT_LT(0, watch(&self->w));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 0);
-	/* Three events wait for a consumer. */
-	EXPECT_EQ(0, live_wait_errno(self->w.fd, NULL));
-	expect_readable(_metadata, self->w.fd, 1);
-	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
-	expect_readable(_metadata, self->w.fd, 0);
-	EXPECT_EQ(0, live_wait_errno(self->w.fd, NULL));
-}
-
 /* A child that waits for what is in @ep, which it does not change any more. */
 static pid_t fork_epoll_sleeper(struct trace_instance *ti, int ep)
 {
 	struct epoll_event event;
 	pid_t pid = fork();
 
-	if (pid)
-		return pid;
-	run_on_cpu(ti->other_cpu);
-	_exit(epoll_wait(ep, &event, 1, WOKEN_MS) != 1);
+	if (!pid) {
+		run_on_cpu(ti->other_cpu);
+		_exit(epoll_wait(ep, &event, 1, WOKEN_MS) != 1);
+	}
+	return child_sleeps(pid, WOKEN_MS) ? pid : -EAGAIN;
 }
 
 /* epoll asks where a file waits when it is added, and not again. */
@@ -494,25 +718,6 @@ TEST_F(live_wait, epoll_has_the_file_before_it_has_a_position)
 	close(ep);
 }
 
-TEST_F(live_wait, epoll_keeps_the_file_when_the_position_is_taken_back)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int ep = epoll_create1(0);
-
-	ASSERT_LE(0, ep);
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, self->w.fd, &event));
-	self->pid = fork_epoll_sleeper(&self->ti, ep);
-	ASSERT_LT(0, self->pid);
-	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
-	EXPECT_EQ(0, live_wait_errno(self->w.fd, NULL));
-	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
-	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
-	close(ep);
-}
-
 /* "GET_READER works beside it": what is consumed is still to be seen. */
 TEST_F(live_wait, consumers_change_nothing_for_an_observer)
 {
@@ -524,12 +729,36 @@ TEST_F(live_wait, consumers_change_nothing_for_an_observer)
 	ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
 	EXPECT_EQ(3, self->mb.meta->read);
 	expect_readable(_metadata, self->mb.fd, 0);
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 	ASSERT_LT(0, watch(&self->w));
 	EXPECT_EQ(3, self->w.o.seen);
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 	expect_readable(_metadata, self->mb.fd, 0);
+}
+
+/* "trace_pipe_raw's poll() means what it always did" */
+TEST_F(live_wait, poll_of_trace_pipe_raw_means_a_consumers)
+{
+	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			   O_RDONLY | O_NONBLOCK);
+
+	ASSERT_LE(0, raw);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	expect_readable(_metadata, raw, 0);
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	expect_readable(_metadata, raw, 1);
+	/* The observer has it, the consumer has not. */
+	ASSERT_EQ(0, watch_and_wait(&self->w, 1));
+	expect_ready(_metadata, self->w.fd, 0);
+	expect_readable(_metadata, raw, 1);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	expect_readable(_metadata, raw, 0);
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	expect_ready(_metadata, self->w.fd, 1);
+	expect_readable(_metadata, raw, 0);
+	close(raw);
 }
 
 /* A consumer that sleeps is woken beside an observer that sleeps. */
@@ -562,10 +791,10 @@ TEST_F(live_wait, a_reset_wakes)
 	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
 	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
-	expect_readable(_metadata, self->w.fd, 1);
+	expect_ready(_metadata, self->w.fd, 1);
 	EXPECT_EQ(LIVE_RESET, watch_once(&self->w));
 	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 0);
+	expect_ready(_metadata, self->w.fd, 0);
 }
 
 /* A position of an epoch that is over is ready, and no error. */
@@ -575,96 +804,7 @@ TEST_F(live_wait, a_position_of_another_epoch_is_ready)
 
 	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
 	EXPECT_EQ(0, live_wait_errno(self->w.fd, &p));
-	expect_readable(_metadata, self->w.fd, 1);
-}
-
-static int poll_events(int fd, int ms)
-{
-	struct pollfd pfd = { .fd = fd, .events = POLLIN };
-
-	return poll(&pfd, 1, ms) < 0 ? -errno : pfd.revents;
-}
-
-static void drop_index(struct live_mapping *map)
-{
-	munmap((void *)map->index, map->index_size);
-}
-
-static int take_index(struct live_mapping *map, int fd)
-{
-	void *index = mmap(NULL, map->index_size, PROT_READ, MAP_SHARED, fd,
-			   TRACE_MMAP_LIVE_OFFSET);
-
-	map->index = index;
-	return index == MAP_FAILED ? -errno : 0;
-}
-
-/* "poll() after the last index mapping is gone: EPOLLERR" */
-TEST_F(live_wait, the_last_munmap_is_an_error_to_those_who_wait)
-{
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	EXPECT_EQ(0, poll_events(self->w.fd, 0));
-	drop_index(&self->w.map);
-	EXPECT_TRUE(poll_events(self->w.fd, 0) & POLLERR);
-	ASSERT_EQ(0, take_index(&self->w.map, self->w.fd));
-}
-
-TEST_F(live_wait, NULL_takes_the_position_back_without_an_index_too)
-{
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	drop_index(&self->w.map);
-	EXPECT_TRUE(poll_events(self->w.fd, 0) & POLLERR);
-	EXPECT_EQ(ENODEV, live_wait_errno(self->w.fd, NULL));
-	EXPECT_EQ(0, poll_events(self->w.fd, 0));
-	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	EXPECT_EQ(POLLIN, poll_events(self->w.fd, 0) & (POLLIN | POLLERR));
-	ASSERT_EQ(0, take_index(&self->w.map, self->w.fd));
-}
-
-/* Whoever maps it next gets an epoch that no old position is in. */
-TEST_F(live_wait, a_position_in_an_index_that_is_gone_is_ready)
-{
-	ASSERT_EQ(0, write_events(&self->ti, 100, EVENT_SMALL));
-	ASSERT_LT(0, watch(&self->w));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	expect_readable(_metadata, self->w.fd, 0);
-	drop_index(&self->w.map);
-	ASSERT_EQ(0, take_index(&self->w.map, self->w.fd));
-	expect_readable(_metadata, self->w.fd, 1);
-}
-
-TEST_F(live_wait, the_last_munmap_wakes)
-{
-	struct live_mapping *m = &self->w.map;
-
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid) {
-		run_on_cpu(self->ti.other_cpu);
-		_exit(!(poll_events(self->w.fd, WOKEN_MS) & POLLERR));
-	}
-	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
-	munmap((void *)m->index, m->index_size);
-	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
-	m->index = mmap(NULL, m->index_size, PROT_READ, MAP_SHARED, self->w.fd,
-			TRACE_MMAP_LIVE_OFFSET);
-	ASSERT_NE(MAP_FAILED, (void *)m->index);
-}
-
-/* Not the last one: nothing happens. */
-TEST_F(live_wait, another_munmap_is_nothing_to_those_who_wait)
-{
-	struct watcher second;
-
-	ASSERT_EQ(0, watcher_open(&second, &self->ti, self->ti.cpu,
-				  LIVE_FROM_NOW));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	watcher_close(&second);
-	EXPECT_EQ(0, poll_events(self->w.fd, 0));
-	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	EXPECT_EQ(POLLIN, poll_events(self->w.fd, WOKEN_MS) & (POLLIN | POLLERR));
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 /* A waiter that goes away leaves nothing to be woken. */
@@ -693,13 +833,13 @@ static uint32_t take_cpu_down(struct __test_metadata *_metadata,
 			      struct trace_instance *ti, struct watcher *w,
 			      uint64_t bytes)
 {
-	uint32_t generation = w->o.generation, from = w->o.pos;
+	uint64_t generation = w->o.generation, from = w->o.pos;
 	pid_t pid;
 
 	ASSERT_EQ(0, watcher_wait(w, bytes));
 	pid = fork_sleeper(ti, w->fd, 0);
 	ASSERT_LT(0, pid);
-	sleep_ms(STILL_WAITING_MS);
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	EXPECT_EQ(0, switch_cpu_online(ti->cpu, false));
 	EXPECT_EQ(0, child_status(pid, WOKEN_MS / 2));
 	EXPECT_LT(0, watch(w));
@@ -730,6 +870,41 @@ TEST_F(live_wait, an_instance_can_go_after_its_cpu)
 	watcher_close(&w);
 	EXPECT_EQ(0, instance_close(&other));
 	EXPECT_EQ(0, switch_cpu_online(self->ti.cpu, true));
+}
+
+/*
+ * The CPU that a waiter slept on, and is to be woken on, goes: here the writer's is
+ * the other one, which cannot.
+ */
+TEST_F(live_wait, an_observer_wakes_although_its_cpu_went_offline)
+{
+	struct trace_instance *ti = &self->ti;
+	int writers_cpu = ti->other_cpu, waiters_cpu = ti->cpu;
+	struct watcher w;
+
+	ASSERT_EQ(0, watcher_open(&w, ti, writers_cpu, LIVE_FROM_NOW));
+	ASSERT_EQ(0, watcher_wait(&w, 1));
+	ti->other_cpu = waiters_cpu;
+	self->pid = fork_sleeper(ti, w.fd, 0);
+	ti->other_cpu = writers_cpu;
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(0, run_on_cpu(writers_cpu));
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, switch_cpu_online(waiters_cpu, false));
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	ASSERT_EQ(0, switch_cpu_online(waiters_cpu, true));
+	/* And is as good as any afterwards. */
+	w.tally.unknown_loss = true;
+	ASSERT_LT(0, watch(&w));
+	ASSERT_EQ(0, watcher_wait(&w, 1));
+	self->pid = fork_sleeper(ti, w.fd, 0);
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	watcher_close(&w);
 }
 
 TEST_HARNESS_MAIN

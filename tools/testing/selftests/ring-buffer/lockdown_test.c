@@ -5,7 +5,6 @@
  * maps what it needs, locks the kernel down, and only then runs its parts.
  */
 #define _GNU_SOURCE
-#include <linux/trace_live.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -18,6 +17,7 @@
 static struct trace_instance ti;
 static struct mapped_buffer mb;
 static int unmapped_fd = -1;		/* another CPU's trace_pipe_raw */
+static int live_fd = -1;		/* trace_live */
 static int size_fd = -1;		/* buffer_size_kb */
 static int lockdown_error;
 
@@ -45,8 +45,9 @@ static int prepare(void)
 		return err;
 	unmapped_fd = cpu_file(&ti, ti.other_cpu, "trace_pipe_raw",
 			       O_RDONLY | O_NONBLOCK);
+	live_fd = cpu_file(&ti, ti.cpu, "trace_live", O_RDONLY);
 	size_fd = instance_file(&ti, "buffer_size_kb", O_WRONLY);
-	if (unmapped_fd < 0 || size_fd < 0 ||
+	if (unmapped_fd < 0 || live_fd < 0 || size_fd < 0 ||
 	    madvise(mb.meta, mb.len, MADV_DOFORK))
 		return -EIO;
 	lockdown_error = lock_down();
@@ -72,6 +73,7 @@ FIXTURE_TEARDOWN(lockdown)
 TEST_F(lockdown, nothing_is_opened_any_more)
 {
 	EXPECT_EQ(-EPERM, cpu_file(&ti, ti.cpu, "trace_pipe_raw", O_RDONLY));
+	EXPECT_EQ(-EPERM, cpu_file(&ti, ti.cpu, "trace_live", O_RDONLY));
 	EXPECT_EQ(-EPERM, cpu_file(&ti, ti.cpu, "trace_pipe", O_RDONLY));
 	EXPECT_EQ(-EPERM, cpu_file(&ti, ti.cpu, "trace", O_RDONLY));
 	EXPECT_EQ(-EPERM, cpu_file(&ti, ti.cpu, "stats", O_RDONLY));
@@ -90,13 +92,9 @@ TEST_F(lockdown, what_was_open_is_read_on)
 TEST_F(lockdown, what_was_open_is_mapped)
 {
 	size_t page = getpagesize();
-	void *map;
 
 	EXPECT_EQ(0, map_error(unmapped_fd, page, PROT_READ, MAP_SHARED, 0));
-	map = mmap(NULL, page, PROT_READ, MAP_SHARED, mb.fd,
-		   TRACE_MMAP_LIVE_OFFSET);
-	ASSERT_NE(MAP_FAILED, map);
-	EXPECT_EQ(0, munmap(map, page));
+	EXPECT_EQ(0, map_error(live_fd, page, PROT_READ, MAP_SHARED, 0));
 }
 
 TEST_F(lockdown, what_was_mapped_is_read_on)
@@ -129,6 +127,7 @@ int main(int argc, char **argv)
 	/* The instance goes without a file being opened. */
 	buffer_unmap(&mb);
 	close(unmapped_fd);
+	close(live_fd);
 	close(size_fd);
 	return instance_close(&ti) ? KSFT_FAIL : status;
 }

@@ -415,8 +415,8 @@ TEST_F(member, another_sub_buffer_size_erases_what_was)
 	EXPECT_EQ(0, user_does(&self->ti, TRACE_GROUP, look_for_old_events));
 }
 
-/* A user who maps all there is to map, and stays. */
-static pid_t fork_holder(FIXTURE_DATA(member) * self)
+/* A user who observes, and maps all there is to map if @maps, and stays. */
+static pid_t fork_holder(FIXTURE_DATA(member) * self, bool maps)
 {
 	struct mapped_buffer mb;
 	struct watcher w;
@@ -426,7 +426,7 @@ static pid_t fork_holder(FIXTURE_DATA(member) * self)
 	if (pid)
 		return pid > 0 && read(self->ready[0], &c, 1) == 1 && c == 'r' ?
 			pid : -1;
-	if (!map_it(&mb, &self->ti) &&
+	if ((!maps || !map_it(&mb, &self->ti)) &&
 	    !watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW))
 		c = 'r';
 	if (write(self->ready[1], &c, 1) != 1)
@@ -478,7 +478,7 @@ static void expect_not_held_off(struct __test_metadata *_metadata,
 /* "as long as it lives; root finds it in /proc/PID/maps and ends it" */
 TEST_F(member, what_a_holder_holds_off_root_ends)
 {
-	pid_t pid = fork_holder(self);
+	pid_t pid = fork_holder(self, true);
 
 	ASSERT_LT(0, pid);
 	expect_held_off(_metadata, &self->ti);
@@ -489,10 +489,26 @@ TEST_F(member, what_a_holder_holds_off_root_ends)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* Less than a mapping of trace_pipe_raw: the tracer may be another. */
+TEST_F(member, what_an_observer_holds_off_root_ends)
+{
+	pid_t pid = fork_holder(self, false);
+
+	ASSERT_LT(0, pid);
+	expect_mapped(_metadata, &self->ti);
+	if (self->ti.top)
+		EXPECT_EQ(-EBUSY, instance_write(&self->ti, "current_tracer", "wakeup"));
+	expect_not_held_off(_metadata, &self->ti);
+	EXPECT_EQ(pid, find_mapper(&self->ti));
+	EXPECT_EQ(0, kill_child(pid));
+	EXPECT_EQ(0, find_mapper(&self->ti));
+	expect_unmapped(_metadata, &self->ti);
+}
+
 /* "Access that is taken back is so for who opens the file later" */
 TEST_F(member, access_taken_back_does_not_end_a_mapping)
 {
-	pid_t pid = fork_holder(self);
+	pid_t pid = fork_holder(self, true);
 
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, grant(self, false));

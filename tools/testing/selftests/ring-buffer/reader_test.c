@@ -338,80 +338,6 @@ TEST_F(reader, lost_events_is_0_when_nothing_was_lost)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* What the marks of a sub-buffer with @lost events ahead of it have to be. */
-static void expect_marks(struct __test_metadata *_metadata,
-			 const unsigned char *subbuf, uint32_t size,
-			 uint64_t lost)
-{
-	uint32_t commit = subbuf_commit(subbuf);
-	uint32_t end = commit & COMMIT_LENGTH;
-
-	EXPECT_TRUE(commit & COMMIT_LOST);
-	if (commit & COMMIT_STORED) {
-		EXPECT_EQ(lost, kernel_long_at(subbuf + SUBBUF_HEADER + end));
-	} else {
-		/*
-		 * Only where it does not fit, or where the writer has put padding:
-		 * in room for no event, and an event has two words.
-		 */
-		EXPECT_LT(size - SUBBUF_HEADER - end, 8);
-	}
-}
-
-/* "On a sub-buffer the writer has left, also by bit 31 of its commit word" */
-TEST_F(reader, loss_is_marked_on_a_sub_buffer_the_writer_has_left)
-{
-	struct trace_buffer_meta *meta = self->mb.meta;
-	size_t size;
-
-	/* Records of many sizes leave different room at the end. */
-	for (size = 300; size < 400; size += 4) {
-		ASSERT_LT(0, write_bytes(&self->ti, 24 * meta->subbuf_size, size));
-		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
-		if (!meta->reader.lost_events)
-			ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
-		ASSERT_LT(0, meta->reader.lost_events);
-		expect_marks(_metadata,
-			     buffer_subbuf(&self->mb, meta->reader.id),
-			     meta->subbuf_size, meta->reader.lost_events);
-		/* The next one follows without a loss, and without a mark. */
-		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
-		EXPECT_FALSE(subbuf_commit(buffer_subbuf(&self->mb,
-							 meta->reader.id)) &
-			     (COMMIT_LOST | COMMIT_STORED));
-		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
-	}
-}
-
-/* The length in a marked commit word is still that of the data. */
-TEST_F(reader, marks_leave_the_length_and_the_records_as_they_were)
-{
-	struct trace_buffer_meta *meta = self->mb.meta;
-	unsigned char *before = malloc(self->mb.len), *subbuf, *old;
-	uint32_t end;
-	size_t size;
-
-	ASSERT_NE(NULL, before);
-	for (size = 300; size < 400; size += 4) {
-		ASSERT_LT(0, write_bytes(&self->ti, 24 * meta->subbuf_size, size));
-		memcpy(before, meta, self->mb.len);
-		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
-		if (!meta->reader.lost_events)
-			ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
-		ASSERT_LT(0, meta->reader.lost_events);
-		subbuf = buffer_subbuf(&self->mb, meta->reader.id);
-		old = before + (subbuf - (unsigned char *)meta);
-		end = subbuf_commit(old) & COMMIT_LENGTH;
-		/* "Padding records stay what they were." */
-		EXPECT_EQ(0, memcmp(old + SUBBUF_HEADER, subbuf + SUBBUF_HEADER,
-				    end));
-		EXPECT_EQ(end, subbuf_commit(subbuf) & COMMIT_LENGTH);
-		EXPECT_EQ(end, meta->reader.read);
-		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
-	}
-	free(before);
-}
-
 /* "While the writer is still on it, the commit word is the writer's." */
 TEST_F(reader, commit_word_is_the_writers_while_it_is_on_the_sub_buffer)
 {
@@ -708,21 +634,106 @@ TEST_F(waiter, munmap_by_another_leaves_the_waiter_waiting_for_its_own)
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	ASSERT_EQ(0, buffer_map(&second, &self->ti, self->ti.cpu, 0));
 	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
-	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
 	buffer_unmap(&second);
-	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+}
+
+/* An open file of its own waits, and nothing but the last munmap() ends that. */
+static void expect_last_munmap_wakes(struct __test_metadata *_metadata,
+				     FIXTURE_DATA(waiter) * self, const char *percent)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", percent));
+	/* No close() wakes: the mapping's file is closed, and the child has it not. */
+	close(self->mb.fd);
+	self->mb.fd = -1;
+	self->pid = fork_waiter(&self->ti, fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(ENODEV, child_status(self->pid, WOKEN_MS / 2));
+	close(fd);
+}
+
+TEST_F(waiter, the_last_munmap_wakes_who_waits_for_any_event)
+{
+	expect_last_munmap_wakes(_metadata, self, "0");
+}
+
+TEST_F(waiter, the_last_munmap_wakes_who_waits_for_buffer_percent)
+{
+	expect_last_munmap_wakes(_metadata, self, "50");
+}
+
+/* There may be no more events: it hands out what there is. */
+static void expect_tracing_off_wakes(struct __test_metadata *_metadata,
+				     FIXTURE_DATA(waiter) * self, uint64_t events)
+{
+	ASSERT_EQ(0, write_events(&self->ti, events, EVENT_SMALL));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	EXPECT_EQ(events, self->mb.meta->read);
+}
+
+TEST_F(waiter, turning_tracing_off_wakes_it)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	expect_tracing_off_wakes(_metadata, self, 0);
+}
+
+TEST_F(waiter, turning_tracing_off_wakes_it_with_what_there_is)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	expect_tracing_off_wakes(_metadata, self, 3);
+}
+
+/* Who begins to wait with tracing off waits for it to be turned on. */
+TEST_F(waiter, the_wait_begins_with_tracing_off_as_well)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	EXPECT_EQ(1, self->mb.meta->read);
+}
+
+/*
+ * An empty buffer is at no percentage readable. Few percent are less than one of
+ * these sub-buffers: the one that the writer is on does not count for it.
+ */
+static void expect_empty_unreadable(struct __test_metadata *_metadata,
+				    struct trace_instance *ti, int fd)
+{
+	static const unsigned int percents[] = { 0, 1, 5, 12, 50, 100 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(percents); i++) {
+		ASSERT_EQ(0, instance_write_number(ti, "buffer_percent", percents[i]));
+		expect_readable(_metadata, fd, 0);
+	}
 }
 
 /* "(6.1's `poll()` calls an empty buffer readable: that is mended)" */
 TEST_F(waiter, poll_does_not_call_an_empty_buffer_readable)
 {
-	expect_readable(_metadata, self->mb.fd, 0);
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	expect_readable(_metadata, self->mb.fd, 0);
-	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "100"));
-	expect_readable(_metadata, self->mb.fd, 0);
+	expect_empty_unreadable(_metadata, &self->ti, self->mb.fd);
+	/* Nor one that was emptied, with sub-buffers behind the reader's. */
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "1"));
+	expect_readable(_metadata, self->mb.fd, 1);
+	ASSERT_EQ(0, fcntl(self->mb.fd, F_SETFL, O_NONBLOCK));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	expect_empty_unreadable(_metadata, &self->ti, self->mb.fd);
 }
 
 TEST_F(waiter, poll_does_not_call_an_empty_unmapped_buffer_readable)
@@ -732,9 +743,8 @@ TEST_F(waiter, poll_does_not_call_an_empty_unmapped_buffer_readable)
 	buffer_unmap(&self->mb);
 	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 	ASSERT_LE(0, fd);
-	expect_readable(_metadata, fd, 0);
+	expect_empty_unreadable(_metadata, &self->ti, fd);
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	expect_readable(_metadata, fd, 0);
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	expect_readable(_metadata, fd, 1);
 	close(fd);
@@ -767,12 +777,8 @@ TEST_F(waiter, poll_wakes_up_when_there_is_enough)
 
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	for (i = 0; i < NR_POLLERS; i++) {
-		self->pid = fork();
-		ASSERT_LE(0, self->pid);
-		if (!self->pid) {
-			run_on_cpu(self->ti.other_cpu);
-			_exit(pollers[i].readable(self->mb.fd, WOKEN_MS) != 1);
-		}
+		self->pid = fork_sleeper(&self->ti, self->mb.fd, i);
+		ASSERT_LT(0, self->pid);
 		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
 			TH_LOG("%s", pollers[i].name);
 		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
@@ -785,12 +791,8 @@ TEST_F(waiter, poll_wakes_up_when_there_is_enough)
 TEST_F(waiter, poll_wakes_up_at_buffer_percent)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid) {
-		run_on_cpu(self->ti.other_cpu);
-		_exit(poll_readable(self->mb.fd, WOKEN_MS) != 1);
-	}
+	self->pid = fork_sleeper(&self->ti, self->mb.fd, 0);
+	ASSERT_LT(0, self->pid);
 	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 25),
 				 EVENT_LARGE));
 	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));

@@ -208,6 +208,7 @@ static size_t tally_record(struct tally *t, const unsigned char *p, size_t room)
 	case RECORD_TIME_STAMP:
 		return room < 8 ? 0 : 8;
 	case RECORD_PADDING:
+		t->padding++;
 		/* without a time: nothing more on this sub-buffer */
 		if (!record_delta(header))
 			return room;

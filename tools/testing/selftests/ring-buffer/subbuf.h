@@ -75,6 +75,7 @@ struct tally {
 	bool		unknown_loss;	/* a loss was announced without number */
 	uint64_t	misplaced;	/* gaps that were not announced exactly */
 	uint64_t	malformed;	/* records that cannot be */
+	uint64_t	padding;	/* records of padding, discarded ones too */
 	uint64_t	others;		/* data records of other writers */
 };
 

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 
-#include "buffer_fixture.h"
+#include "large_fixture.h"
 
 #define SIZE_FILE	"buffer_subbuf_size_kb"
 
@@ -308,20 +308,10 @@ TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 	EXPECT_GE(kb + LARGE_KB, instance_number(&self->ti, "buffer_size_kb"));
 }
 
-static long long available_kb(void)
-{
-	char text[4096], *line;
-
-	if (read_file("/proc/meminfo", text, sizeof(text)) < 0)
-		return -1;
-	line = strstr(text, "MemAvailable:");
-	return line ? strtoll(line + strlen("MemAvailable:"), NULL, 10) : -1;
-}
-
 /* "`ENOMEM` leaves both untouched: everything is allocated first." */
 TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 {
-	long long kb = available_kb() / 10 * 6;
+	long long kb = memory_kb("MemAvailable") / 10 * 6;
 
 	ASSERT_LT(0, kb);
 	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
@@ -338,10 +328,28 @@ TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
+/* The memory for one CPU can be had, that for the next one cannot: all is given back. */
+TEST_F(size, ENOMEM_leaks_no_memory)
+{
+	long long kb = memory_kb("MemAvailable") / 10, before, after;
+
+	ASSERT_LT(0, kb);
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.other_cpu, "buffer_size_kb", kb));
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", 5 * kb));
+	before = memory_kb("MemAvailable");
+	EXPECT_EQ(-ENOMEM, set_size(&self->ti, LARGE_KB));
+	EXPECT_EQ(-ENOMEM, set_size(&self->ti, LARGE_KB));
+	after = memory_kb("MemAvailable");
+	EXPECT_GT(kb, before - after)
+		TH_LOG("%lld KiB before, %lld after", before, after);
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "8"));
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.other_cpu, "buffer_size_kb", "8"));
+}
+
 /* The buffer's new memory can be had, the snapshot's cannot. */
 TEST_F(size, ENOMEM_for_the_snapshot_leaves_both_untouched)
 {
-	long long kb = available_kb() / 100 * 28;
+	long long kb = memory_kb("MemAvailable") / 100 * 28;
 
 	ASSERT_LT(0, kb);
 	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
@@ -412,54 +420,9 @@ TEST_F(size, buffer_size_counts_as_ever_at_the_default)
 }
 
 /* What is the same for every size of sub-buffers. */
-FIXTURE(large) {
-	struct trace_instance	ti;
-	struct tally		tally;
-	int			fd;
-	size_t			subbuf;
-};
-
-FIXTURE_VARIANT(large) {
-	bool		top;
-	unsigned int	subbuf_kb;
-};
-
-FIXTURE_VARIANT_ADD(large, top_level_8k) {
-	.top = true, .subbuf_kb = 8,
-};
-
-#ifndef TWO_BUFFERS
-FIXTURE_VARIANT_ADD(large, top_level_64k) {
-	.top = true, .subbuf_kb = 64,
-};
-
-FIXTURE_VARIANT_ADD(large, instance_8k) {
-	.top = false, .subbuf_kb = 8,
-};
-
-FIXTURE_VARIANT_ADD(large, instance_64k) {
-	.top = false, .subbuf_kb = 64,
-};
-#endif
-
 FIXTURE_VARIANT_ADD(large, instance_512k) {
 	.top = false, .subbuf_kb = 512,
 };
-
-FIXTURE_SETUP(large)
-{
-	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
-	self->subbuf = self->ti.subbuf_kb * 1024;
-	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
-			    O_RDONLY | O_NONBLOCK);
-	ASSERT_LE(0, self->fd);
-}
-
-FIXTURE_TEARDOWN(large)
-{
-	close(self->fd);
-	EXPECT_EQ(0, instance_close(&self->ti));
-}
 
 /* "`trace_pipe_raw` reads [...] whole sub-buffers of it" */
 TEST_F(large, trace_pipe_raw_reads_whole_sub_buffers)
@@ -472,27 +435,6 @@ TEST_F(large, trace_pipe_raw_reads_whole_sub_buffers)
 	EXPECT_LT(self->subbuf - 1000, subbuf_commit(page) & COMMIT_LENGTH);
 	tally_page(&self->tally, page, self->subbuf);
 	ASSERT_LT(0, tally_read(&self->tally, self->fd, self->subbuf));
-	EXPECT_TRUE(tally_exact(&self->tally));
-	EXPECT_EQ(self->ti.seq, self->tally.seen);
-	free(page);
-}
-
-/* A program that reads pages gets all the bytes, in pieces. */
-TEST_F(large, trace_pipe_raw_can_be_read_a_page_at_a_time)
-{
-	size_t part = getpagesize(), got = 0;
-	unsigned char *page = malloc(self->subbuf);
-	ssize_t len;
-
-	ASSERT_NE(NULL, page);
-	ASSERT_LT(0, write_bytes(&self->ti, 2 * self->subbuf, EVENT_LARGE));
-	while ((len = read(self->fd, page + got, part)) > 0) {
-		got += len;
-		if (got == self->subbuf) {
-			tally_page(&self->tally, page, self->subbuf);
-			got = 0;
-		}
-	}
 	EXPECT_TRUE(tally_exact(&self->tally));
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
 	free(page);
@@ -668,6 +610,9 @@ TEST_F(large, trace_marker_raw_goes_up_to_the_largest_event)
 	EXPECT_GT(0, write_one(&self->ti, self->subbuf + 4096));
 }
 
+/* The longest text that is taken with larger sub-buffers. */
+#define MARKER_MAX	3800
+
 /* The number of bytes that trace_marker takes of @size. */
 static ssize_t write_text(struct trace_instance *ti, size_t size)
 {
@@ -681,11 +626,13 @@ static ssize_t write_text(struct trace_instance *ti, size_t size)
 	return ret < 0 ? -errno : ret;
 }
 
-/* "larger ones allow 4096" */
-TEST_F(large, trace_marker_takes_4096_bytes)
+/* "larger ones allow what a line of `trace` can show, cut as mainline cuts" */
+TEST_F(large, trace_marker_takes_3800_bytes_and_says_so)
 {
-	ASSERT_EQ(4096, write_text(&self->ti, 4096));
-	EXPECT_EQ(4096, write_text(&self->ti, 5000));
+	ASSERT_EQ(MARKER_MAX, write_text(&self->ti, MARKER_MAX));
+	EXPECT_EQ(MARKER_MAX, write_text(&self->ti, MARKER_MAX + 1));
+	EXPECT_EQ(MARKER_MAX, write_text(&self->ti, 4096));
+	EXPECT_EQ(MARKER_MAX, write_text(&self->ti, 5000));
 	EXPECT_EQ(100, write_text(&self->ti, 100));
 }
 
@@ -708,6 +655,35 @@ static long count_lines_with(struct trace_instance *ti, const char *file,
 	free(line);
 	fclose(trace);
 	return count;
+}
+
+/* Lines are longest with all of these, with a loss, and where a CPU's buffer begins. */
+static void set_long_lines(struct trace_instance *ti, const char *on)
+{
+	static const char * const options[] = {
+		"options/annotate", "options/latency-format", "options/sym-addr",
+		"options/sym-offset", "options/verbose",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		instance_write(ti, options[i], on);
+}
+
+TEST_F(large, no_marker_prints_LINE_TOO_BIG)
+{
+	static const char last[] = "xxxxxxxx\n";
+	int lines = 2 * (TEST_SUBBUFS + 3) * self->subbuf / 4096, i;
+
+	for (i = 0; i < lines; i++)
+		ASSERT_EQ(MARKER_MAX, write_text(&self->ti, 4096));
+	EXPECT_EQ(0, count_lines_with(&self->ti, "trace", "[LINE TOO BIG]"));
+	EXPECT_LT(1, count_lines_with(&self->ti, "trace", last));
+	set_long_lines(&self->ti, "1");
+	EXPECT_EQ(0, count_lines_with(&self->ti, "trace", "[LINE TOO BIG]"));
+	EXPECT_LT(1, count_lines_with(&self->ti, "trace", last));
+	set_long_lines(&self->ti, "0");
+	ASSERT_EQ(0, instance_write(&self->ti, "options/annotate", "1"));
 }
 
 /* How a line of the trace shows the event of write_events() with that number. */
@@ -767,7 +743,7 @@ TEST_F(size, trace_marker_keeps_its_1024_bytes_at_the_default)
 	EXPECT_EQ(1024, write_text(&self->ti, 4096));
 	/* and gets them back when the default is restored */
 	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
-	EXPECT_EQ(4096, write_text(&self->ti, 4096));
+	EXPECT_EQ(MARKER_MAX, write_text(&self->ti, 4096));
 	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
 	EXPECT_EQ(1024, write_text(&self->ti, 4096));
 }
@@ -806,19 +782,25 @@ TEST_F(size, a_reader_that_was_open_reads_on_after_a_change)
 	free(page);
 }
 
-/* "cached [...] pages": those that readers give back, taken at another size */
+/*
+ * "cached [...] pages": a reader that was open before a change gives its page back
+ * after it. The next reader gets one of the size there is.
+ */
 TEST_F(size, pages_given_back_are_not_used_for_another_size)
 {
 	unsigned int sizes[] = {
-		page_kb(), LARGE_KB, page_kb(), largest_kb(), scaled_kb(8),
+		page_kb(), LARGE_KB, page_kb(), largest_kb(), scaled_kb(8), LARGE_KB,
 	};
+	int fd = -1;
 	size_t i;
-	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		size_t bytes = sizes[i] * 1024;
 
 		ASSERT_EQ(0, use_size(&self->ti, sizes[i]));
+		/* It has a page of the size before this one. */
+		if (fd >= 0)
+			close(fd);
 		fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
 			      O_RDONLY | O_NONBLOCK);
 		ASSERT_LE(0, fd);
@@ -828,11 +810,8 @@ TEST_F(size, pages_given_back_are_not_used_for_another_size)
 		ASSERT_LT(0, tally_read(&self->tally, fd, bytes));
 		EXPECT_TRUE(tally_exact(&self->tally));
 		EXPECT_EQ(self->ti.seq, self->tally.next);
-		/* Half a read leaves a page behind at close. */
-		ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_LARGE));
-		ASSERT_LT(0, tally_read(&self->tally, fd, bytes));
-		close(fd);
 	}
+	close(fd);
 }
 
 /* "and piped pages" */

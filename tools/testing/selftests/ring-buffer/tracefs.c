@@ -234,6 +234,17 @@ pid_t fork_writer(struct trace_instance *ti, unsigned int count, size_t size)
 	_exit(run_on_cpu(ti->cpu) || write_events(ti, count, size));
 }
 
+pid_t fork_stubborn_writer(struct trace_instance *ti, size_t size)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	run_on_cpu(ti->cpu);
+	for (;;)
+		write_events(ti, 1, size);
+}
+
 int run_on_cpu(int cpu)
 {
 	cpu_set_t set;
@@ -465,6 +476,17 @@ int instance_close(struct trace_instance *ti)
 	return err;
 }
 
+long long memory_kb(const char *name)
+{
+	char text[4096], key[64], *line;
+
+	if (read_file("/proc/meminfo", text, sizeof(text)) < 0)
+		return -EIO;
+	snprintf(key, sizeof(key), "%s:", name);
+	line = strstr(text, key);
+	return line ? strtoll(line + strlen(key), NULL, 10) : -ENOENT;
+}
+
 long long monotonic_ns(void)
 {
 	struct timespec ts;
@@ -497,6 +519,31 @@ int child_status(pid_t pid, unsigned int ms)
 		sleep_ms(5);
 	} while (monotonic_ns() < end);
 	return -EAGAIN;
+}
+
+/* The letter behind the name, which may be anything in parentheses. */
+static char task_state(pid_t pid)
+{
+	char path[64], text[512], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (read_file(path, text, sizeof(text)) <= 0)
+		return 0;
+	end = strrchr(text, ')');
+	return end && end[1] ? end[2] : 0;
+}
+
+bool child_sleeps(pid_t pid, unsigned int ms)
+{
+	long long end = monotonic_ns() + ms * 1000000LL;
+	char state;
+
+	while ((state = task_state(pid)) != 'S') {
+		if (!state || state == 'Z' || monotonic_ns() >= end)
+			return false;
+		sleep_ms(1);
+	}
+	return true;
 }
 
 int kill_child(pid_t pid)

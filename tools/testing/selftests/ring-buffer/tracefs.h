@@ -99,10 +99,15 @@ long overflow_buffer(struct trace_instance *ti);
 /* A child that writes @count events on the instance's CPU, then exits with 0. */
 pid_t fork_writer(struct trace_instance *ti, unsigned int count, size_t size);
 
+/* One that is refused while the buffer is reset or resized, and goes on for ever. */
+pid_t fork_stubborn_writer(struct trace_instance *ti, size_t size);
+
 int run_on_cpu(int cpu);
 int switch_cpu_online(int cpu, bool online);
 int write_file(const char *path, const char *text);
 ssize_t read_file(const char *path, char *text, size_t size);
+/* A line of /proc/meminfo, as "MemFree", in KiB. */
+long long memory_kb(const char *name);
 long long monotonic_ns(void);
 void sleep_ms(unsigned int ms);
 
@@ -111,6 +116,8 @@ void sleep_ms(unsigned int ms);
  * the signal that killed it, or -EAGAIN when it is still running.
  */
 int child_status(pid_t pid, unsigned int ms);
+/* Waits for a child to sleep where a signal would wake it, for at most @ms. */
+bool child_sleeps(pid_t pid, unsigned int ms);
 /* -ESRCH: it had ended by itself. */
 int kill_child(pid_t pid);
 

@@ -77,12 +77,15 @@ static int change_groups(const char *path, bool granted)
 
 int grant_by_chgrp(const struct trace_instance *ti, bool granted)
 {
+	static const char * const files[] = { "trace_pipe_raw", "trace_live" };
 	char path[256];
-	int err;
+	int err = 0, i;
 
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", ti->dir,
-		 ti->cpu);
-	err = change_groups(path, granted);
+	for (i = 0; !err && i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/%s", ti->dir, ti->cpu,
+			 files[i]);
+		err = change_groups(path, granted);
+	}
 	if (!err)
 		err = change_groups(TRACEFS_DIR "/events/header_page", granted);
 	if (!err)
@@ -106,7 +109,7 @@ static bool maps_below(pid_t pid, const char *dir)
 		char *file = strchr(line, '/');
 
 		found = file && !strncmp(file, dir, strlen(dir)) &&
-			strstr(file, "trace_pipe_raw");
+			(strstr(file, "trace_pipe_raw") || strstr(file, "trace_live"));
 	}
 	fclose(maps);
 	return found;

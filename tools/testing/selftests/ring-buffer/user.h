@@ -25,8 +25,8 @@ int user_does(struct trace_instance *ti, gid_t group,
 int grant_by_mount(bool granted);
 
 /*
- * The same by chgrp and chmod, of what is needed to reach trace_pipe_raw of the
- * instance's CPU and to know its format.
+ * The same by chgrp and chmod, of what is needed to reach trace_pipe_raw and
+ * trace_live of the instance's CPU and to know the format.
  */
 int grant_by_chgrp(const struct trace_instance *ti, bool granted);
 

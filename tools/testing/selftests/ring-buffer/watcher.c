@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "poller.h"
 #include "watcher.h"
 
 /*
@@ -17,30 +19,15 @@
 #define ENTRY_TRAILER	RECORD_ALIGN
 #define ENTRY_SMALL	(24 + RECORD_ALIGN)
 
-static int read_format(struct subbuf_format *format)
-{
-	char text[4096];
-	ssize_t len = read_file(TRACEFS_DIR "/events/header_page", text,
-				sizeof(text));
-
-	if (len < 0)
-		return len;
-	return subbuf_format_parse(format, text) ? 0 : -EINVAL;
-}
-
 static int attach(struct watcher *w, enum live_start from)
 {
-	struct subbuf_format format;
 	int err, tries;
 
-	err = read_format(&format);
-	if (err)
-		return err;
-	w->copy = malloc(w->map.meta->subbuf_size);
+	w->copy = malloc(w->map.index->subbuf_size);
 	if (!w->copy)
 		return -ENOMEM;
 	for (tries = 0; tries < 100; tries++) {
-		err = live_attach_mapping(&w->o, &w->map, &format, from);
+		err = live_attach(&w->o, &w->map, from);
 		if (err != -EAGAIN)
 			break;
 		sleep_ms(1);	/* a reset goes on */
@@ -50,13 +37,18 @@ static int attach(struct watcher *w, enum live_start from)
 	return err;
 }
 
+int live_file(const struct trace_instance *ti, int cpu)
+{
+	return cpu_file(ti, cpu, "trace_live", O_RDONLY);
+}
+
 int watcher_open(struct watcher *w, const struct trace_instance *ti, int cpu,
 		 enum live_start from)
 {
 	int err;
 
 	memset(w, 0, sizeof(*w));
-	w->fd = cpu_file(ti, cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	w->fd = live_file(ti, cpu);
 	if (w->fd < 0)
 		return w->fd;
 	err = live_map(&w->map, w->fd);
@@ -73,9 +65,9 @@ int watcher_open(struct watcher *w, const struct trace_instance *ti, int cpu,
 
 void watcher_close(struct watcher *w)
 {
-	if (w->map.meta)
+	if (w->map.index)
 		live_unmap(&w->map);
-	w->map.meta = NULL;
+	w->map.index = NULL;
 	if (w->fd >= 0)
 		close(w->fd);
 	w->fd = -1;
@@ -145,7 +137,7 @@ int watch_once(struct watcher *w)
 	if (ret != LIVE_EVENTS)
 		return ret;
 	if (w->copies) {
-		ret = live_copy(&w->o, &it, w->copy, w->map.meta->subbuf_size);
+		ret = live_copy(&w->o, &it, w->copy, w->map.index->subbuf_size);
 		if (ret < 0)
 			return ret;
 		if (!ret) {
@@ -192,11 +184,41 @@ bool watcher_exact(const struct watcher *w)
 	return false;
 }
 
-int watcher_wait(const struct watcher *w, uint64_t bytes)
+int watcher_tell(const struct watcher *w, int fd, uint64_t bytes)
 {
 	struct trace_live_position position = live_position(&w->o, bytes);
 
-	return ioctl(w->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position) ? -errno : 0;
+	return ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &position) ? -errno : 0;
+}
+
+int watcher_wait(const struct watcher *w, uint64_t bytes)
+{
+	return watcher_tell(w, w->fd, bytes);
+}
+
+int watch_and_wait(struct watcher *w, uint64_t bytes)
+{
+	long looks = watch(w);
+
+	return looks < 0 ? (int)looks : watcher_wait(w, bytes);
+}
+
+int watcher_figures(const struct watcher *w, struct live_figures *figures)
+{
+	return live_figures(&w->o, figures);
+}
+
+int watch_for_ever(const struct trace_instance *ti, int cpu, int run_on, int ready,
+		   uint64_t *wakeups)
+{
+	struct watcher w;
+
+	if (run_on_cpu(run_on) || watcher_open(&w, ti, cpu, LIVE_FROM_NOW) ||
+	    (ready >= 0 && write(ready, "r", 1) != 1))
+		return 1;
+	while (!watch_and_wait(&w, 1) && poll_readable(w.fd, -1) == 1)
+		__atomic_fetch_add(wakeups, 1, __ATOMIC_RELAXED);
+	return 1;
 }
 
 /* What a consumer took in between was counted twice, or not at all: look again. */

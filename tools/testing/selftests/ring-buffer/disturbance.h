@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a CPU is disturbed by: the interrupts it takes, and the times a process on
+ * it goes to sleep.
+ */
+#ifndef SELFTEST_RING_BUFFER_DISTURBANCE_H
+#define SELFTEST_RING_BUFFER_DISTURBANCE_H
+
+#include "tracefs.h"
+
+struct disturbance {
+	long long	sent;		/* by other CPUs: IPIs of any kind */
+	long long	interrupts;	/* all, those included */
+	long long	events;		/* committed to the CPU's buffer */
+	long long	ns;		/* over so long */
+};
+
+/* What @cpu has taken since it came up, and its buffer since the last reset. */
+int disturbance_now(struct disturbance *d, const struct trace_instance *ti, int cpu);
+
+/* What was taken since @before, by @now. */
+struct disturbance disturbance_since(struct disturbance before,
+				     const struct disturbance *now);
+
+/* What @cpu takes in @ms from now on, told on standard error as @what. */
+int disturbance_in(struct disturbance *d, const struct trace_instance *ti, int cpu,
+		   unsigned int ms, const char *what);
+
+void disturbance_tell(const struct disturbance *d, const char *what);
+
+/* How often @pid has gone to sleep; or a negative errno. */
+long long sleeps_of(pid_t pid);
+
+#endif /* SELFTEST_RING_BUFFER_DISTURBANCE_H */

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Observers of a CPU whose functions are traced, those of its idle loop as well,
+ * which RCU does not watch. These tests patch kernel functions, which is why they
+ * have a program of their own: some emulators do that well only with one thread
+ * for all CPUs.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/ioctl.h>
+
+#include "buffer_fixture.h"
+#include "disturbance.h"
+#include "watcher.h"
+
+/* Some of these are called where RCU does not watch. */
+#define IDLE_FUNCTIONS	"*idle*"
+
+FIXTURE(traced) {
+	struct trace_instance	ti;
+	struct watcher		w;
+	pid_t			pid;
+	uint64_t		*wakeups;
+};
+
+FIXTURE_VARIANT(traced) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(traced, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(traced, instance_large) INSTANCE_LARGE;
+
+FIXTURE_SETUP(traced)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->w.fd = -1;
+	self->wakeups = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->wakeups);
+	/* The watched CPU is idle. */
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+}
+
+FIXTURE_TEARDOWN(traced)
+{
+	if (self->pid > 0 && !kill(self->pid, 0))
+		kill_child(self->pid);
+	watcher_close(&self->w);
+	instance_write(&self->ti, "current_tracer", "nop");
+	instance_write(&self->ti, "set_ftrace_filter", "");
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* "It does not block current_tracer": that empties the buffer, and it goes on. */
+TEST_F(traced, current_tracer_can_change_while_observed)
+{
+	ASSERT_EQ(0, watcher_open(&self->w, &self->ti, self->ti.cpu, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", IDLE_FUNCTIONS));
+	EXPECT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+	/* Wake the CPU: it may be idle for longer than any test has time for. */
+	ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
+	sleep_ms(STILL_WAITING_MS);
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	ASSERT_LE(0, watch(&self->w));
+	EXPECT_LT(0, self->w.tally.others);
+	EXPECT_EQ(0, self->w.tally.malformed);
+	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
+	EXPECT_EQ(self->w.o.count,
+		  self->w.o.first + self->w.o.seen + self->w.o.missed);
+	EXPECT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
+}
+
+/*
+ * Each interrupt of the idle CPU writes functions by the hundred, of which the
+ * observer sees some before it sleeps again. It is not to cause such an interrupt.
+ */
+static void expect_sleeping(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(traced) * self)
+{
+	struct disturbance without, with;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+	sleep_ms(STILL_WAITING_MS);
+	ASSERT_EQ(0, disturbance_in(&without, &self->ti, self->ti.cpu, 3000, "no observer"));
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		_exit(watch_for_ever(&self->ti, self->ti.cpu, self->ti.other_cpu, -1,
+				     self->wakeups));
+	sleep_ms(STILL_WAITING_MS);
+	ASSERT_EQ(0, disturbance_in(&with, &self->ti, self->ti.cpu, 3000, "an observer"));
+	EXPECT_LE(with.sent, 2 * without.sent + 30);
+	EXPECT_LE(with.interrupts, 2 * without.interrupts + 60);
+	EXPECT_LE(with.events, 3 * without.events + 30 * 1000);
+	EXPECT_LT(0, __atomic_load_n(self->wakeups, __ATOMIC_RELAXED));
+}
+
+TEST_F(traced, an_observer_of_an_idle_cpu_sleeps_with_its_idle_loop_traced)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", IDLE_FUNCTIONS));
+	expect_sleeping(_metadata, self);
+}
+
+TEST_F(traced, an_observer_of_an_idle_cpu_sleeps_with_all_functions_traced)
+{
+	expect_sleeping(_metadata, self);
+}
+
+/*
+ * Each of its calls writes functions by the thousand on the CPU that it watches. Half
+ * the buffer wakes it as well, whatever wrote that: more than 8 times a second are
+ * these.
+ */
+TEST_F(traced, an_observer_on_the_watched_cpu_sleeps_with_all_functions_traced)
+{
+	const unsigned int seconds = 3;
+	struct disturbance d;
+	uint64_t wakeups;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		_exit(watch_for_ever(&self->ti, self->ti.cpu, self->ti.cpu, -1,
+				     self->wakeups));
+	sleep_ms(STILL_WAITING_MS);
+	wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED);
+	ASSERT_EQ(0, disturbance_in(&d, &self->ti, self->ti.cpu, seconds * 1000,
+				    "an observer on the watched CPU"));
+	wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED) - wakeups;
+	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+	EXPECT_LT(8, wakeups);
+	EXPECT_GE(2 * (8 * d.ns / 1000000000 + 4), wakeups);
+}
+
+/* The index goes, the ring is another: a writer that RCU does not see may be in it. */
+static int change_what_is_observed(struct trace_instance *ti, unsigned int round)
+{
+	unsigned int kb = ti->subbuf_kb;
+
+	switch (round % 4) {
+	case 0:
+		return cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+					(4 + round % 5) * kb);
+	case 1:
+		return instance_write_number(ti, "buffer_size_kb", (5 + round % 7) * kb);
+	case 2:
+		return instance_write_number(ti, "buffer_subbuf_size_kb", 2 * kb);
+	default:
+		return instance_write_number(ti, "buffer_subbuf_size_kb", kb);
+	}
+}
+
+/* KASAN tells of what is stored to memory that is freed. */
+TEST_F(traced, the_index_goes_beside_a_traced_idle_loop)
+{
+	unsigned int round;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", IDLE_FUNCTIONS));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+	for (round = 0; round < 40; round++) {
+		ASSERT_EQ(0, watcher_open(&self->w, &self->ti, self->ti.cpu,
+					  LIVE_FROM_OLDEST));
+		ASSERT_LE(0, watch(&self->w));
+		ASSERT_EQ(0, watcher_wait(&self->w, 1));
+		poll_readable(self->w.fd, round % 3 * 10);
+		watcher_close(&self->w);
+		ASSERT_EQ(0, change_what_is_observed(&self->ti, round));
+	}
+	while (round++ % 4)
+		ASSERT_EQ(0, change_what_is_observed(&self->ti, 3));
+}
+
+TEST_F(traced, an_observed_instance_goes_beside_a_traced_idle_loop)
+{
+	struct trace_instance other;
+	struct watcher w;
+	int round;
+
+	for (round = 0; round < 8; round++) {
+		ASSERT_EQ(0, instance_open(&other, false, 0));
+		ASSERT_EQ(0, run_on_cpu(other.other_cpu));
+		ASSERT_EQ(0, instance_write(&other, "set_ftrace_filter", IDLE_FUNCTIONS));
+		ASSERT_EQ(0, instance_write(&other, "current_tracer", "function"));
+		ASSERT_EQ(0, watcher_open(&w, &other, other.cpu, LIVE_FROM_NOW));
+		ASSERT_EQ(0, watcher_wait(&w, 1));
+		poll_readable(w.fd, 20);
+		watcher_close(&w);
+		close(other.marker);
+		other.marker = -1;
+		ASSERT_EQ(0, rmdir(other.dir));
+		instance_forget(&other);
+	}
+}
+
+TEST_HARNESS_MAIN

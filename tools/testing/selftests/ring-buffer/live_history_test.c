@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Observers that come and go: the first one of a buffer, however large and busy it
+ * is, those that come later and find what was there before them, and what becomes
+ * of the index when there is no observer any more.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/ioctl.h>
+
+#include "buffer_fixture.h"
+#include "watcher.h"
+
+FIXTURE(live_history) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;	/* of a consumer */
+	struct tally		tally;
+	struct watcher		w;
+	pid_t			pid;
+};
+
+FIXTURE_VARIANT(live_history) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(live_history, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(live_history, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
+FIXTURE_VARIANT_ADD(live_history, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(live_history, instance) INSTANCE;
+#endif
+
+FIXTURE_SETUP(live_history)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	self->mb.fd = -1;
+	self->w.fd = -1;
+}
+
+FIXTURE_TEARDOWN(live_history)
+{
+	if (self->pid > 0 && !kill(self->pid, 0))
+		kill_child(self->pid);
+	watcher_close(&self->w);
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+static int observe(FIXTURE_DATA(live_history) * self, enum live_start from)
+{
+	return watcher_open(&self->w, &self->ti, self->ti.cpu, from);
+}
+
+/* An observer that goes at once. */
+static int observe_shortly(FIXTURE_DATA(live_history) * self)
+{
+	int fd = live_file(&self->ti, self->ti.cpu);
+
+	return fd < 0 ? fd : close(fd);
+}
+
+/* The next observer is the first one of a new buffer, of about @subbufs. */
+static int make_anew(FIXTURE_DATA(live_history) * self, unsigned int subbufs)
+{
+	static unsigned int turn;
+
+	return cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				(subbufs + ++turn % 2) * self->ti.subbuf_kb);
+}
+
+static void expect_accounted(struct __test_metadata *_metadata,
+			     struct trace_instance *ti, struct watcher *w)
+{
+	ASSERT_LE(0, watch(w));
+	EXPECT_TRUE(watcher_exact(w));
+	EXPECT_EQ(ti->seq, w->o.count);
+	EXPECT_EQ(committed_events(ti, ti->cpu), w->o.count);
+}
+
+/* "later observers find history from before they came" */
+TEST_F(live_history, a_later_observer_sees_what_came_before_it)
+{
+	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	ASSERT_EQ(0, observe_shortly(self));
+	ASSERT_EQ(0, write_events(&self->ti, 5 * self->ti.subbuf_kb, EVENT_LARGE));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	expect_accounted(_metadata, &self->ti, &self->w);
+	EXPECT_EQ(0, self->w.o.first);
+	EXPECT_EQ(self->ti.seq, self->w.o.seen);
+}
+
+/* ... consumed or not: what counts is whether it was overwritten. */
+TEST_F(live_history, a_later_observer_sees_what_was_consumed)
+{
+	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	ASSERT_EQ(0, observe_shortly(self));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	ASSERT_EQ(0, write_events(&self->ti, 5 * self->ti.subbuf_kb, EVENT_LARGE));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(self->ti.seq, self->tally.seen);
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	expect_accounted(_metadata, &self->ti, &self->w);
+	EXPECT_EQ(0, self->w.o.first);
+	EXPECT_EQ(self->ti.seq, self->w.o.seen);
+}
+
+/* In any state of ring, reader and writer: what is seen is all there can be. */
+TEST_F(live_history, each_later_observer_is_exact)
+{
+	struct watcher late;
+	int round;
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	for (round = 0; round < 40; round++) {
+		ASSERT_EQ(0, write_events(&self->ti, round * self->ti.subbuf_kb,
+					  EVENT_SMALL + 36 * (round % 11)));
+		if (round % 3)
+			ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_EQ(0, watcher_open(&late, &self->ti, self->ti.cpu,
+					  LIVE_FROM_OLDEST));
+		expect_accounted(_metadata, &self->ti, &late);
+		expect_accounted(_metadata, &self->ti, &self->w);
+		watcher_close(&late);
+	}
+}
+
+/* "Until the buffer is resized": a new ring has a new index, and all its events. */
+TEST_F(live_history, the_first_observer_sees_what_is_unread)
+{
+	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_LE(0, watch(&self->w));
+	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "overrun"), self->w.o.first);
+	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "entries"), self->w.o.seen);
+	expect_accounted(_metadata, &self->ti, &self->w);
+}
+
+/* An epoch, and generations, of one observer are those of the next. */
+TEST_F(live_history, the_index_stays_when_nobody_observes)
+{
+	uint64_t epoch, generation;
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
+	epoch = self->w.map.index->epoch;
+	generation = self->w.map.index->commit_generation;
+	watcher_close(&self->w);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
+	EXPECT_EQ(epoch, self->w.map.index->epoch);
+	EXPECT_LT(generation + TEST_SUBBUFS, self->w.map.index->commit_generation);
+}
+
+/* A position that was told to an observer that is gone may be told to another. */
+TEST_F(live_history, a_position_is_good_for_the_next_observer)
+{
+	struct trace_live_position p;
+	int fd;
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	ASSERT_LT(0, watch(&self->w));
+	p = live_position(&self->w.o, 1);
+	watcher_close(&self->w);
+	fd = live_file(&self->ti, self->ti.cpu);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &p));
+	EXPECT_EQ(0, poll_readable(fd, 0));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
+	EXPECT_EQ(1, poll_readable(fd, 0));
+	close(fd);
+}
+
+/* A large one, written as fast as it goes: there is no error, and it is all there. */
+TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
+{
+	const unsigned int subbufs = self->ti.subbuf_kb * 1024 > getpagesize() ? 100 : 2000;
+	int round, looks;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	self->pid = fork_stubborn_writer(&self->ti, EVENT_SMALL);
+	ASSERT_LT(0, self->pid);
+	for (round = 0; round < 25; round++) {
+		ASSERT_EQ(0, make_anew(self, round % 5 ? subbufs : TEST_SUBBUFS));
+		sleep_ms(round % 4 * 30);
+		ASSERT_EQ(0, observe(self, round % 2 ? LIVE_FROM_OLDEST : LIVE_FROM_NOW))
+			TH_LOG("round %d", round);
+		for (looks = 0; looks < 200; looks++)
+			ASSERT_LE(0, watch_once(&self->w));
+		EXPECT_TRUE(watcher_exact(&self->w));
+		EXPECT_EQ(0, self->w.resets);
+		watcher_close(&self->w);
+	}
+	sleep_ms(STILL_WAITING_MS);
+	EXPECT_EQ(0, kill_child(self->pid));
+	self->pid = 0;
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_LE(0, watch(&self->w));
+	EXPECT_TRUE(watcher_exact(&self->w));
+	EXPECT_LT(0, self->w.o.seen);
+	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
+}
+
+/*
+ * A reader holds a lock while it waits for the writer to finish. An observer that
+ * begins must not wait for both. It takes three CPUs to see it.
+ */
+TEST_F(live_history, it_begins_beside_a_busy_writer_and_a_busy_reader)
+{
+	long long until = monotonic_ns() + 2000000000;
+	pid_t reader;
+	long opened = 0;
+
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	self->pid = fork_writer(&self->ti, ~0U, EVENT_LARGE);
+	ASSERT_LT(0, self->pid);
+	reader = fork();
+	ASSERT_LE(0, reader);
+	if (!reader) {
+		run_on_cpu(self->ti.other_cpu);
+		while (!ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER))
+			;
+		_exit(1);
+	}
+	do {
+		ASSERT_EQ(0, observe_shortly(self));
+		opened++;
+	} while (monotonic_ns() < until);
+	EXPECT_LT(1, opened);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, 0));
+	EXPECT_EQ(-EAGAIN, child_status(reader, 0));
+	kill_child(reader);
+	kill_child(self->pid);
+	self->pid = 0;
+	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_SMALL));
+	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_EQ(5, self->tally.seen);
+}
+
+/* The state after the tenth time is that after the first. */
+TEST_F(live_history, observers_and_sizes_in_turn)
+{
+	static const unsigned int subbufs[] = { 3, 40, 8, 200, 2 };
+	unsigned int round;
+	struct watcher again;
+
+	for (round = 0; round < 20; round++) {
+		ASSERT_EQ(0, make_anew(self, subbufs[round % ARRAY_SIZE(subbufs)]));
+		ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+		self->ti.seq = 0;
+		ASSERT_EQ(0, write_events(&self->ti, round * self->ti.subbuf_kb, EVENT_LARGE));
+		ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+		expect_accounted(_metadata, &self->ti, &self->w);
+		watcher_close(&self->w);
+		ASSERT_EQ(0, write_events(&self->ti, round * self->ti.subbuf_kb, EVENT_LARGE));
+		ASSERT_EQ(0, watcher_open(&again, &self->ti, self->ti.cpu,
+					  LIVE_FROM_OLDEST));
+		expect_accounted(_metadata, &self->ti, &again);
+		watcher_close(&again);
+	}
+}
+
+/* Memory that was the index of one buffer is that of another one, or is free. */
+TEST_F(live_history, a_removed_instance_takes_its_index_along)
+{
+	struct trace_instance other;
+	struct watcher w;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, instance_open(&other, false, i & 1 ? LARGE_SUBBUF_KB : 0));
+		ASSERT_EQ(0, write_events(&other, 30, EVENT_LARGE));
+		ASSERT_EQ(0, watcher_open(&w, &other, other.cpu, LIVE_FROM_OLDEST));
+		ASSERT_LT(0, watch(&w));
+		EXPECT_EQ(30, w.o.seen);
+		watcher_close(&w);
+		ASSERT_EQ(0, write_events(&other, 30, EVENT_LARGE));
+		EXPECT_EQ(0, instance_close(&other));
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Watching does not disturb the watched: the interrupts that a CPU takes, and the
+ * events that it writes by itself, beside observers that sleep, one or a thousand,
+ * and beside a program that does its worst.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+#include "buffer_fixture.h"
+#include "disturbance.h"
+#include "user.h"
+#include "watcher.h"
+
+/* A mark that is not reached in these tests. */
+#define FAR_MARK	(~0ULL)
+
+#define MANY_OBSERVERS	1000
+#define SOME_OBSERVERS	100
+
+/* Interrupts that an idle machine causes or not. */
+#define BY_CHANCE	40
+/* ... and one whose other CPU is busy for a second, with thousands of calls. */
+#define BESIDE_A_BUSY	500
+
+FIXTURE(quiet) {
+	struct trace_instance	ti;
+	uint64_t		*wakeups;
+	int			ready[2];
+	int			follow_on;
+	pid_t			pids[17];
+	size_t			nr_pids;
+};
+
+FIXTURE_VARIANT(quiet) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(quiet, top_level) TOP_LEVEL;
+#ifndef TWO_BUFFERS
+FIXTURE_VARIANT_ADD(quiet, instance_large) INSTANCE_LARGE;
+#endif
+
+/* Everything but the events of a test is done by the other CPU. */
+FIXTURE_SETUP(quiet)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	ASSERT_EQ(0, pipe(self->ready));
+	self->wakeups = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->wakeups);
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	self->follow_on = self->ti.other_cpu;
+}
+
+static void end_children(FIXTURE_DATA(quiet) * self)
+{
+	while (self->nr_pids)
+		kill_child(self->pids[--self->nr_pids]);
+}
+
+FIXTURE_TEARDOWN(quiet)
+{
+	end_children(self);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* What the watched CPU takes in @ms. */
+static struct disturbance measure(struct __test_metadata *_metadata,
+				  const struct trace_instance *ti, unsigned int ms,
+				  const char *what)
+{
+	struct disturbance d = { 0 };
+
+	EXPECT_EQ(0, disturbance_in(&d, ti, ti->cpu, ms, what));
+	return d;
+}
+
+static uint64_t wakeups_of(const FIXTURE_DATA(quiet) * self)
+{
+	return __atomic_load_n(self->wakeups, __ATOMIC_RELAXED);
+}
+
+static void wait_until_ready(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(quiet) * self)
+{
+	char c;
+
+	ASSERT_EQ(1, read(self->ready[0], &c, 1));
+}
+
+/* Mark 1: it is woken by any event. */
+static void follow(FIXTURE_DATA(quiet) * self)
+{
+	_exit(watch_for_ever(&self->ti, self->ti.cpu, self->follow_on, self->ready[1],
+			     self->wakeups));
+}
+
+static void sleep_at_far_mark(FIXTURE_DATA(quiet) * self)
+{
+	struct watcher w;
+
+	if (watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW) ||
+	    watch_and_wait(&w, FAR_MARK) || write(self->ready[1], "r", 1) != 1)
+		_exit(1);
+	_exit(poll_readable(w.fd, -1));
+}
+
+static void consume(FIXTURE_DATA(quiet) * self)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			  O_RDONLY | O_NONBLOCK);
+	static char page[LARGE_SUBBUF_KB * 1024];
+
+	if (fd < 0 || write(self->ready[1], "r", 1) != 1)
+		_exit(1);
+	while (poll_readable(fd, -1) == 1) {
+		while (read(fd, page, sizeof(page)) > 0)
+			;
+	}
+	_exit(2);
+}
+
+/* A child that does @deed for ever, and has begun. */
+static pid_t fork_begun(struct __test_metadata *_metadata, FIXTURE_DATA(quiet) * self,
+			void (*deed)(FIXTURE_DATA(quiet) * self))
+{
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid)
+		deed(self);
+	self->pids[self->nr_pids++] = pid;
+	wait_until_ready(_metadata, self);
+	return pid;
+}
+
+/* An idle CPU writes @events whenever it is woken, and by each the observer is. */
+static void expect_sleeping(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(quiet) * self, const char *events)
+{
+	const unsigned int seconds = 3;
+	struct trace_instance *ti = &self->ti;
+	struct disturbance without, with;
+	uint64_t wakeups;
+
+	ASSERT_EQ(0, instance_write(ti, events, "1"));
+	without = measure(_metadata, ti, seconds * 1000, "no observer");
+	fork_begun(_metadata, self, follow);
+	sleep_ms(100);
+	wakeups = wakeups_of(self);
+	with = measure(_metadata, ti, seconds * 1000, "an observer");
+	wakeups = wakeups_of(self) - wakeups;
+	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+	EXPECT_LE(with.sent, 2 * without.sent + 10 * seconds);
+	EXPECT_LE(with.interrupts, 2 * without.interrupts + 20 * seconds);
+	EXPECT_LE(with.events, 3 * without.events + 100 * seconds);
+	/* The events of one interrupt may wake it more than once. */
+	EXPECT_LE(wakeups, 4 * with.interrupts + 10 * seconds);
+	/* It is awake when there is something: this process comes by. */
+	wakeups = wakeups_of(self);
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	sleep_ms(10);
+	ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
+	sleep_ms(STILL_WAITING_MS);
+	EXPECT_LT(wakeups, wakeups_of(self));
+	ASSERT_EQ(0, instance_write(ti, events, "0"));
+}
+
+TEST_F(quiet, an_observer_of_an_idle_cpu_sleeps_with_power_events)
+{
+	expect_sleeping(_metadata, self, "events/power/enable");
+}
+
+#ifdef __x86_64__
+TEST_F(quiet, an_observer_of_an_idle_cpu_sleeps_with_irq_vectors_events)
+{
+	expect_sleeping(_metadata, self, "events/irq_vectors/enable");
+}
+#endif
+
+/* What is traced is caused by the very waking of an observer on the watched CPU. */
+static void expect_few_wakeups_at_home(struct __test_metadata *_metadata,
+				       FIXTURE_DATA(quiet) * self, const char *events)
+{
+	const unsigned int seconds = 3;
+	struct trace_instance *ti = &self->ti;
+	struct disturbance d;
+	uint64_t wakeups;
+	long long sleeps;
+	pid_t pid;
+
+	self->follow_on = ti->cpu;
+	ASSERT_EQ(0, instance_write(ti, events, "1"));
+	pid = fork_begun(_metadata, self, follow);
+	sleeps = sleeps_of(pid);
+	d = measure(_metadata, ti, seconds * 1000, "an observer on the watched CPU");
+	sleeps = sleeps_of(pid) - sleeps;
+	wakeups = wakeups_of(self);
+	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+	/* Eight times a second after two in a row, and a moment before it is measured */
+	EXPECT_GE(8 * d.ns / 1000000000 + 2 + 2, wakeups);
+	EXPECT_GE(8 * d.ns / 1000000000 + 2 + 2, sleeps);
+	EXPECT_LT(8, wakeups);
+	ASSERT_EQ(0, instance_write(ti, events, "0"));
+	/* It has not been forgotten: it wakes by the next event, a while later. */
+	sleep_ms(STILL_WAITING_MS);
+	wakeups = wakeups_of(self);
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+	ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
+	sleep_ms(1000);
+	EXPECT_EQ(wakeups + 1, wakeups_of(self));
+}
+
+TEST_F(quiet, an_observer_on_the_watched_cpu_sleeps_with_power_events)
+{
+	expect_few_wakeups_at_home(_metadata, self, "events/power/enable");
+}
+
+TEST_F(quiet, an_observer_on_the_watched_cpu_sleeps_with_sched_events)
+{
+	expect_few_wakeups_at_home(_metadata, self, "events/sched/enable");
+}
+
+/* To start a timer writes events as well, which are there before poll() looks. */
+TEST_F(quiet, an_observer_on_the_watched_cpu_sleeps_with_timer_events)
+{
+	expect_few_wakeups_at_home(_metadata, self, "events/timer/enable");
+}
+
+/* A thread that reads, and another one that sleeps, would do the same. */
+static void follow_here_and_sleep_there(FIXTURE_DATA(quiet) * self)
+{
+	struct watcher w;
+
+	if (watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW) ||
+	    write(self->ready[1], "r", 1) != 1)
+		_exit(1);
+	for (;;) {
+		if (run_on_cpu(self->ti.cpu) || watch_and_wait(&w, 1) ||
+		    run_on_cpu(self->ti.other_cpu) || poll_readable(w.fd, -1) != 1)
+			_exit(2);
+		__atomic_fetch_add(self->wakeups, 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* It rests as where it told its position, wherever it calls poll(). */
+TEST_F(quiet, an_observer_that_tells_its_position_on_the_watched_cpu_rests_as_there)
+{
+	struct trace_instance *ti = &self->ti;
+	struct disturbance d;
+	uint64_t wakeups;
+
+	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "1"));
+	fork_begun(_metadata, self, follow_here_and_sleep_there);
+	d = measure(_metadata, ti, 3000, "an observer that comes and goes");
+	wakeups = wakeups_of(self);
+	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+	EXPECT_GE(8 * d.ns / 1000000000 + 2 + 2, wakeups);
+	EXPECT_LT(8, wakeups);
+	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "0"));
+}
+
+static void follow_the_other_way(FIXTURE_DATA(quiet) * self)
+{
+	_exit(watch_for_ever(&self->ti, self->ti.other_cpu, self->ti.cpu, self->ready[1],
+			     self->wakeups));
+}
+
+/* Each wakes up by what the other one's waking writes. */
+TEST_F(quiet, observers_of_each_others_cpu_wake_a_hundred_times_a_second)
+{
+	struct trace_instance *ti = &self->ti;
+	long long sleeps, sleeps_other;
+	struct disturbance d;
+	uint64_t wakeups;
+
+	ASSERT_EQ(0, instance_write(ti, "events/power/enable", "1"));
+	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "1"));
+	fork_begun(_metadata, self, follow);
+	fork_begun(_metadata, self, follow_the_other_way);
+	wakeups = wakeups_of(self);
+	sleeps = sleeps_of(self->pids[0]);
+	sleeps_other = sleeps_of(self->pids[1]);
+	d = measure(_metadata, ti, 3000, "two observers");
+	sleeps = sleeps_of(self->pids[0]) - sleeps;
+	sleeps_other = sleeps_of(self->pids[1]) - sleeps_other;
+	wakeups = wakeups_of(self) - wakeups;
+	TH_LOG("%llu wake-ups of both, %lld and %lld sleeps", (unsigned long long)wakeups,
+	       sleeps, sleeps_other);
+	/* These are exact, but for the time that it takes to read the counts. */
+	EXPECT_GE(100 * d.ns / 1000000000 + 2 + 10, sleeps);
+	EXPECT_GE(100 * d.ns / 1000000000 + 2 + 10, sleeps_other);
+	EXPECT_GE(2 * (100 * d.ns / 1000000000 + 2 + 10), wakeups);
+	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "0"));
+	ASSERT_EQ(0, instance_write(ti, "events/power/enable", "0"));
+}
+
+/* Writes so many events after @ms, and says when it had: in nanoseconds. */
+static void write_later(FIXTURE_DATA(quiet) * self, unsigned int ms, unsigned int count)
+{
+	sleep_ms(ms);
+	if (write_events(&self->ti, count, EVENT_LARGE))
+		_exit(1);
+	__atomic_store_n(self->wakeups, monotonic_ns(), __ATOMIC_RELAXED);
+	_exit(0);
+}
+
+/* How long after these events were written the observer is awake, in milliseconds. */
+static long long awake_after(struct __test_metadata *_metadata,
+			     FIXTURE_DATA(quiet) * self, struct watcher *w,
+			     unsigned int ms, unsigned int count)
+{
+	long long awake;
+	pid_t pid;
+
+	EXPECT_EQ(0, watch_and_wait(w, 1));
+	pid = fork();
+	EXPECT_LE(0, pid);
+	if (!pid)
+		write_later(self, ms, count);
+	EXPECT_EQ(1, poll_readable(w->fd, WOKEN_MS));
+	awake = monotonic_ns();
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
+	return (awake - (long long)wakeups_of(self)) / 1000000;
+}
+
+/* What is there already is told late too, but not the later the more often. */
+TEST_F(quiet, what_is_there_already_is_told_eight_times_a_second_on_the_watched_cpu)
+{
+	struct trace_instance *ti = &self->ti;
+	const int rounds = 20;
+	struct watcher w;
+	long long ns;
+	int round;
+
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	ns = monotonic_ns();
+	for (round = 0; round < rounds; round++) {
+		ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+		ASSERT_EQ(0, watcher_wait(&w, 1));
+		ASSERT_EQ(1, poll_readable(w.fd, 1000));
+		ASSERT_LT(0, watch(&w));
+	}
+	ns = monotonic_ns() - ns;
+	EXPECT_LE((rounds - 2) * 1000000000LL / 8, ns);
+	EXPECT_GT(1000, awake_after(_metadata, self, &w, STILL_WAITING_MS, 1));
+	watcher_close(&w);
+}
+
+/* Use up the wake-ups that there are at once. */
+static void make_it_rest(struct __test_metadata *_metadata,
+			 FIXTURE_DATA(quiet) * self, struct watcher *w)
+{
+	int round;
+
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		ASSERT_EQ(0, watcher_wait(w, 1));
+		ASSERT_EQ(1, poll_readable(w->fd, 1000));
+		ASSERT_LT(0, watch(w));
+	}
+}
+
+/* An observer that is half the buffer behind does not rest: it would lose events. */
+TEST_F(quiet, what_is_unread_is_not_overwritten_while_an_observer_rests)
+{
+	struct trace_instance *ti = &self->ti;
+	struct mapped_buffer mb;
+	struct watcher w;
+	size_t percent;
+	int i;
+
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
+	percent = part_of_buffer(&mb, 50) / 50;
+	buffer_unmap(&mb);
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	make_it_rest(_metadata, self, &w);
+	ASSERT_LT(0, write_bytes(ti, 70 * percent, EVENT_LARGE));
+	ASSERT_EQ(0, watcher_wait(&w, 1));
+	EXPECT_EQ(1, poll_readable(w.fd, 0));
+	ASSERT_LT(0, watch(&w));
+	/* The same position, told again, is no nearer to the writer. */
+	make_it_rest(_metadata, self, &w);
+	ASSERT_LT(0, write_bytes(ti, 30 * percent, EVENT_LARGE));
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, watcher_wait(&w, 1));
+	ASSERT_LT(0, write_bytes(ti, 35 * percent, EVENT_LARGE));
+	EXPECT_EQ(1, poll_readable(w.fd, 0));
+	ASSERT_LT(0, watch(&w));
+	EXPECT_TRUE(watcher_exact(&w));
+	EXPECT_EQ(0, w.o.missed);
+	watcher_close(&w);
+}
+
+/* In a row, its wake-ups are late: but not for what would be overwritten. */
+TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_written)
+{
+	struct trace_instance *ti = &self->ti;
+	long long by_one = 0, by_many = 1000, ms;
+	struct mapped_buffer mb;
+	unsigned int many;
+	struct watcher w;
+	int round;
+
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
+	many = part_of_buffer(&mb, 80) / EVENT_LARGE;
+	buffer_unmap(&mb);
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	/* A busy machine may take its time once, not each time. */
+	for (round = 0; round < 8; round++) {
+		ms = awake_after(_metadata, self, &w, 5, 1);
+		by_one = ms > by_one ? ms : by_one;
+		ms = awake_after(_metadata, self, &w, 5, many);
+		by_many = round && ms < by_many ? ms : by_many;
+	}
+	TH_LOG("awake %lld ms after an event, %lld ms after many", by_one, by_many);
+	EXPECT_LT(60, by_one);
+	EXPECT_GT(60, by_many);
+	watcher_close(&w);
+}
+
+/* Interrupts sent to the CPU that writes @count events, one at a time. */
+static long long sent_by_events(struct __test_metadata *_metadata,
+				FIXTURE_DATA(quiet) * self, unsigned int count)
+{
+	struct trace_instance *ti = &self->ti;
+	struct disturbance before, after;
+	long long until;
+
+	EXPECT_EQ(0, run_on_cpu(ti->cpu));
+	EXPECT_EQ(0, disturbance_now(&before, ti, ti->cpu));
+	while (count--) {
+		EXPECT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+		/* Long enough for the consumer to sleep again. */
+		until = monotonic_ns() + 300000;
+		while (monotonic_ns() < until)
+			;
+	}
+	EXPECT_EQ(0, disturbance_now(&after, ti, ti->cpu));
+	EXPECT_EQ(0, run_on_cpu(ti->other_cpu));
+	return after.sent - before.sent;
+}
+
+static long long sleeps_of_all(const FIXTURE_DATA(quiet) * self)
+{
+	long long sleeps = 0;
+	size_t i;
+
+	for (i = 1; i < self->nr_pids; i++)
+		sleeps += sleeps_of(self->pids[i]);
+	return sleeps;
+}
+
+/* A consumer is woken by each event: that is nothing to observers that sleep. */
+TEST_F(quiet, a_consumers_wake_ups_are_nothing_to_sleeping_observers)
+{
+	static const size_t observers[] = { 0, 1, 16 };
+	long long alone = 0, sent, sleeps;
+	size_t i;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	fork_begun(_metadata, self, consume);
+	for (i = 0; i < ARRAY_SIZE(observers); i++) {
+		while (self->nr_pids < 1 + observers[i])
+			fork_begun(_metadata, self, sleep_at_far_mark);
+		sleep_ms(STILL_WAITING_MS);
+		sleeps = sleeps_of_all(self);
+		sent = sent_by_events(_metadata, self, 1000);
+		sleeps = sleeps_of_all(self) - sleeps;
+		fprintf(stderr, "# %zu observers: %lld interrupts sent, %lld sleeps\n",
+			observers[i], sent, sleeps);
+		if (!i)
+			alone = sent;
+		/* Whether the consumer still sleeps when it is woken is chance. */
+		EXPECT_LE(sent, alone + 1000);
+		/* One that was just about to sleep is counted. */
+		EXPECT_GE(observers[i], sleeps);
+	}
+}
+
+/* Descriptors of so many observers, which epoll waits for, at a far mark. */
+static int sleep_many(const struct trace_instance *ti, unsigned int count)
+{
+	struct rlimit limit = { count + 100, count + 100 };
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0), err = 0, fd;
+	struct watcher w;
+
+	if (ep < 0 || setrlimit(RLIMIT_NOFILE, &limit))
+		return -errno;
+	err = watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW);
+	if (err)
+		return err;
+	while (!err && count--) {
+		fd = live_file(ti, ti->cpu);
+		err = fd < 0 ? fd : watcher_tell(&w, fd, FAR_MARK);
+		if (!err && epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
+			err = -errno;
+	}
+	watcher_close(&w);
+	return err ? err : ep;
+}
+
+/* Each file is told where its observer is, whenever it is readable. */
+static void follow_by_many(FIXTURE_DATA(quiet) * self)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int ep = epoll_create1(0), i;
+	struct watcher w;
+
+	if (watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW))
+		_exit(1);
+	for (i = 0; i < SOME_OBSERVERS; i++) {
+		event.data.fd = live_file(&self->ti, self->ti.cpu);
+		if (watcher_tell(&w, event.data.fd, 1) ||
+		    epoll_ctl(ep, EPOLL_CTL_ADD, event.data.fd, &event))
+			_exit(2);
+	}
+	if (write(self->ready[1], "r", 1) != 1)
+		_exit(3);
+	while (epoll_wait(ep, &event, 1, -1) == 1) {
+		__atomic_fetch_add(self->wakeups, 1, __ATOMIC_RELAXED);
+		if (watch(&w) < 0 || watcher_tell(&w, event.data.fd, 1))
+			_exit(4);
+	}
+	_exit(5);
+}
+
+/* They are more than the kernel wakes at a time. It wakes no observer twice. */
+TEST_F(quiet, a_reset_wakes_each_of_many_observers_once)
+{
+	struct trace_instance *ti = &self->ti;
+	uint64_t wakeups;
+
+	fork_begun(_metadata, self, follow_by_many);
+	sleep_ms(STILL_WAITING_MS);
+	EXPECT_EQ(0, wakeups_of(self));
+	ASSERT_EQ(0, instance_write(ti, "trace", ""));
+	sleep_ms(2000);
+	wakeups = wakeups_of(self);
+	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+	EXPECT_LE(SOME_OBSERVERS, wakeups);
+	EXPECT_GE(SOME_OBSERVERS * 5 / 4, wakeups);
+}
+
+static void sleep_a_thousand_times(FIXTURE_DATA(quiet) * self)
+{
+	struct epoll_event event;
+	int ep = sleep_many(&self->ti, MANY_OBSERVERS);
+
+	if (ep < 0 || write(self->ready[1], "r", 1) != 1)
+		_exit(1);
+	_exit(epoll_wait(ep, &event, 1, -1));
+}
+
+TEST_F(quiet, a_thousand_sleeping_observers_send_no_interrupt)
+{
+	struct trace_instance *ti = &self->ti;
+	struct disturbance before, idle, beginning, d;
+	struct watcher first;
+
+	/* The index is there from the first observer on. */
+	ASSERT_EQ(0, watcher_open(&first, ti, ti->cpu, LIVE_FROM_NOW));
+	idle = measure(_metadata, ti, 3000, "one observer");
+	ASSERT_EQ(0, disturbance_now(&before, ti, ti->cpu));
+	fork_begun(_metadata, self, sleep_a_thousand_times);
+	ASSERT_EQ(0, disturbance_now(&beginning, ti, ti->cpu));
+	d = disturbance_since(before, &beginning);
+	disturbance_tell(&d, "a thousand begin");
+	/* They take their time, in which something may happen. */
+	EXPECT_LE(d.sent, BESIDE_A_BUSY + idle.sent * (1 + d.ns / idle.ns) * 2);
+	d = measure(_metadata, ti, 3000, "a thousand sleep");
+	EXPECT_LE(d.sent, BY_CHANCE + 2 * idle.sent);
+	watcher_close(&first);
+}
+
+/* What a user who may read does to a CPU: 0 or a negative errno. */
+
+static int call_wait(struct watcher *w)
+{
+	return watcher_wait(w, 1);
+}
+
+static int call_wait_far(struct watcher *w)
+{
+	return watcher_wait(w, FAR_MARK);
+}
+
+static int call_poll(struct watcher *w)
+{
+	return poll_readable(w->fd, 0);
+}
+
+static int call_poll_1ms(struct watcher *w)
+{
+	return poll_readable(w->fd, 1);
+}
+
+static int call_mmap(struct watcher *w)
+{
+	return -map_error(w->fd, w->map.index->mapping_size, PROT_READ, MAP_SHARED, 0);
+}
+
+static const struct {
+	const char	*name;
+	int		(*call)(struct watcher *w);
+	const char	*file;		/* if not: open() and close() of this one */
+	bool		frees;		/* memory, when RCU says so */
+} deeds[] = {
+	/* What it costs that files come and go: RCU wakes its threads, anywhere. */
+	{ "open() and close() of trace_pipe_raw", NULL, "trace_pipe_raw", true },
+	{ "WAIT", call_wait, NULL, false },
+	{ "WAIT at a far mark", call_wait_far, NULL, false },
+	{ "poll(0)", call_poll, NULL, false },
+	{ "poll(1)", call_poll_1ms, NULL, false },
+	{ "mmap() and munmap()", call_mmap, NULL, true },
+	{ "open() and close()", NULL, "trace_live", true },
+};
+
+static int do_worst(const struct trace_instance *ti, size_t deed)
+{
+	long long until = monotonic_ns() + 1000000000;
+	struct watcher w;
+	int err = watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW), fd, times;
+
+	if (!err)
+		err = watch_and_wait(&w, 1);
+	for (times = 0; !err && monotonic_ns() < until; times++) {
+		if (deeds[deed].call) {
+			err = deeds[deed].call(&w);
+			continue;
+		}
+		fd = cpu_file(ti, ti->cpu, deeds[deed].file, O_RDONLY);
+		err = fd < 0 ? fd : close(fd);
+	}
+	return err ? -err : times < 10 ? EAGAIN : 0;
+}
+
+/* The interrupts that the CPU was sent in about a second. */
+static long long sent_by_worst(struct __test_metadata *_metadata,
+			       FIXTURE_DATA(quiet) * self, size_t deed)
+{
+	struct trace_instance *ti = &self->ti;
+	struct disturbance before, after;
+	pid_t pid;
+
+	EXPECT_EQ(0, disturbance_now(&before, ti, ti->cpu));
+	pid = fork_user(TRACE_GROUP);
+	EXPECT_LE(0, pid);
+	if (!pid)
+		_exit(do_worst(ti, deed));
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS))
+		TH_LOG("%s", deeds[deed].name);
+	EXPECT_EQ(0, disturbance_now(&after, ti, ti->cpu));
+	after = disturbance_since(before, &after);
+	disturbance_tell(&after, deeds[deed].name);
+	return after.sent;
+}
+
+/* "unprivileged open/close loops cost it nothing", nor does anything else. */
+TEST_F(quiet, the_worst_a_user_does_sends_no_interrupt)
+{
+	struct disturbance idle;
+	long long by_raw, most;
+	size_t i;
+	int fd;
+
+	ASSERT_EQ(0, grant_by_chgrp(&self->ti, true));
+	/* The index is made once, for the first observer. */
+	fd = live_file(&self->ti, self->ti.cpu);
+	ASSERT_LE(0, fd);
+	close(fd);
+	idle = measure(_metadata, &self->ti, 1500, "no user");
+	by_raw = sent_by_worst(_metadata, self, 0);
+	for (i = 1; i < ARRAY_SIZE(deeds); i++) {
+		most = deeds[i].frees && by_raw > idle.sent ? by_raw : idle.sent;
+		EXPECT_LE(sent_by_worst(_metadata, self, i), BESIDE_A_BUSY + 2 * most)
+			TH_LOG("%s", deeds[i].name);
+	}
+	EXPECT_EQ(0, grant_by_chgrp(&self->ti, false));
+}
+
+TEST_HARNESS_MAIN

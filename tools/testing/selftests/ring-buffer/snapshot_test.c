@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What counts on the snapshot buffer keeps it: it is not freed while a trigger
+ * may take a snapshot at any time. (Function probes are in
+ * ftrace_exclusion_test.c.)
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+
+#include "buffer_fixture.h"
+
+FIXTURE(snapshot) {
+	struct trace_instance	ti;
+};
+
+FIXTURE_VARIANT(snapshot) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(snapshot, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(snapshot, instance_large) INSTANCE_LARGE;
+#ifndef TWO_BUFFERS
+FIXTURE_VARIANT_ADD(snapshot, top_level_large) TOP_LEVEL_LARGE;
+FIXTURE_VARIANT_ADD(snapshot, instance) INSTANCE;
+#endif
+
+FIXTURE_SETUP(snapshot)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+}
+
+FIXTURE_TEARDOWN(snapshot)
+{
+	instance_write(&self->ti, PRINT_TRIGGER, "!snapshot");
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* The file says so as long as the buffer holds no event. */
+static bool snapshot_is_allocated(struct trace_instance *ti)
+{
+	char text[4096];
+
+	return instance_read(ti, "snapshot", text, sizeof(text)) > 0 &&
+	       !strstr(text, "* Snapshot is freed *");
+}
+
+/*
+ * The trigger of the print event works: what was in the buffer when a marker
+ * is written goes into the snapshot, and tracing goes on.
+ */
+static void expect_trigger_works(struct __test_metadata *_metadata,
+				 struct trace_instance *ti)
+{
+	int trace = instance_file(ti, "trace", O_WRONLY | O_TRUNC);
+
+	ASSERT_LE(0, trace);
+	close(trace);
+	ASSERT_EQ(0, instance_write(ti, "snapshot", "2"));
+	EXPECT_EQ(0, count_trace_lines(ti, "snapshot"));
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(ti, "trace_marker", "now"));
+	EXPECT_EQ(1, instance_number(ti, "tracing_on"));
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+}
+
+/* "echoing 0 fails with EBUSY then, and changes nothing" */
+TEST_F(snapshot, freeing_it_is_refused_with_EBUSY_beside_a_trigger)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot"));
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "0"));
+	EXPECT_TRUE(snapshot_is_allocated(&self->ti));
+	expect_trigger_works(_metadata, &self->ti);
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "0"));
+	EXPECT_EQ(3, count_trace_lines(&self->ti, "snapshot"));
+}
+
+/* A trigger that has fired as often as it was to is still set. */
+TEST_F(snapshot, freeing_it_is_refused_until_the_trigger_is_removed)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot:1"));
+	expect_trigger_works(_metadata, &self->ti);
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "0"));
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "!snapshot"));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
+	EXPECT_FALSE(snapshot_is_allocated(&self->ti));
+}
+
+/* Taking and clearing one takes nothing from the trigger. */
+TEST_F(snapshot, taking_and_clearing_it_go_on_beside_a_trigger)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(5, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "2"));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "snapshot"));
+	expect_trigger_works(_metadata, &self->ti);
+}
+
+/* Only the top level can have a latency tracer. */
+FIXTURE(latency) {
+	struct trace_instance	ti;
+};
+
+FIXTURE_SETUP(latency)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, true, 0));
+	/* No function of the kernel is to be patched. */
+	ASSERT_EQ(0, instance_write(&self->ti, "options/function-trace", "0"));
+}
+
+FIXTURE_TEARDOWN(latency)
+{
+	instance_write(&self->ti, "current_tracer", "nop");
+	instance_write(&self->ti, PRINT_TRIGGER, "!snapshot");
+	instance_write(&self->ti, "options/function-trace", "1");
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* The tracer was there first, or the trigger. */
+TEST_F(latency, a_latency_tracer_that_goes_leaves_it_to_a_trigger)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
+	expect_trigger_works(_metadata, &self->ti);
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
+	expect_trigger_works(_metadata, &self->ti);
+}
+
+TEST_F(latency, a_latency_tracer_that_goes_frees_it_where_nothing_else_needs_it)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "0"));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
+	EXPECT_FALSE(snapshot_is_allocated(&self->ti));
+}
+
+TEST_HARNESS_MAIN

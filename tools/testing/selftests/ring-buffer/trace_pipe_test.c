@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trace_pipe beside other readers of the same buffer, and behind them in the middle
+ * of a sub-buffer; and what poll() says of both files with the "block" option.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "buffer_fixture.h"
+
+/* So long others are in the way: some hundred times. */
+#define COMPETE_MS	4000
+#define PIPE_BYTES	4096
+/* Making an instance, and removing it, keeps trace_event_sem for a while. */
+#define OTHER_INSTANCE	TRACEFS_DIR "/instances/selftest_trace_pipe"
+
+FIXTURE(pipe) {
+	struct trace_instance	ti;
+	int			fd;
+	int			pipes[2];
+};
+
+FIXTURE_VARIANT(pipe) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(pipe, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(pipe, instance_large) INSTANCE_LARGE;
+
+FIXTURE_SETUP(pipe)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	ASSERT_EQ(0, pipe(self->pipes));
+	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe", O_RDONLY);
+	ASSERT_LE(0, self->fd);
+}
+
+FIXTURE_TEARDOWN(pipe)
+{
+	close(self->fd);
+	close(self->pipes[0]);
+	close(self->pipes[1]);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+static pid_t fork_loop(struct trace_instance *ti, int cpu,
+		       int (*once)(struct trace_instance *ti, int fd))
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	if (fd < 0 || run_on_cpu(cpu))
+		_exit(1);
+	while (!once(ti, fd))
+		;
+	_exit(2);
+}
+
+/* An event now and then, where the splice is. */
+static int write_one(struct trace_instance *ti, int fd)
+{
+	sleep_ms(1);
+	return write_events(ti, 1, EVENT_SMALL);
+}
+
+/* The other reader takes what comes. */
+static int read_all(struct trace_instance *ti, int fd)
+{
+	static char page[LARGE_SUBBUF_KB << 10];
+
+	return read(fd, page, sizeof(page)) < 0 && errno != EAGAIN;
+}
+
+/*
+ * A splice that has found an event has to wait before it can print it, and the
+ * other reader takes it meanwhile. When the splice lets go of the lock it wakes
+ * this process: that is an event, if sched_waking is traced.
+ */
+static int keep_waiting(struct trace_instance *ti, int fd)
+{
+	return (mkdir(OTHER_INSTANCE, 0700) && errno != EEXIST) ||
+	       rmdir(OTHER_INSTANCE);
+}
+
+/* Splices until the time is over. Returns 0, or what was answered but EAGAIN. */
+static int splice_for(int fd, int *pipes, unsigned int ms)
+{
+	long long end = monotonic_ns() + ms * 1000000LL;
+	char text[PIPE_BYTES];
+	ssize_t got;
+
+	while (monotonic_ns() < end) {
+		got = splice(fd, NULL, pipes[1], NULL, sizeof(text), 0);
+		if (got < 0 && errno != EAGAIN)
+			return -errno;
+		if (got > 0 && read(pipes[0], text, sizeof(text)) != got)
+			return -EIO;
+	}
+	return 0;
+}
+
+/* Three children get in the way; without them, the splice gets its event. */
+static void expect_splices(struct __test_metadata *_metadata,
+			   struct trace_instance *ti, int fd, int *pipes)
+{
+	pid_t pid[3];
+	int i;
+
+	ASSERT_EQ(0, instance_write(ti, "events/sched/sched_waking/enable", "1"));
+	pid[0] = fork_loop(ti, ti->cpu, write_one);
+	pid[1] = fork_loop(ti, ti->other_cpu, read_all);
+	pid[2] = fork_loop(ti, ti->other_cpu, keep_waiting);
+	EXPECT_EQ(0, splice_for(fd, pipes, COMPETE_MS));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, kill_child(pid[i]));
+	rmdir(OTHER_INSTANCE);
+	ASSERT_EQ(0, instance_write(ti, "events/sched/sched_waking/enable", "0"));
+	ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+	EXPECT_LT(0, splice(fd, NULL, pipes[1], NULL, PIPE_BYTES, 0));
+}
+
+/* An event that another reader takes first, or that just came, is no error. */
+TEST_F(pipe, splice_waits_again_when_another_reader_was_faster)
+{
+	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
+}
+
+TEST_F(pipe, splice_answers_EAGAIN_when_another_reader_was_faster)
+{
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
+}
+
+/* Documentation/trace/ftrace.rst says it of trace_pipe; Linux does it for both. */
+TEST_F(pipe, the_block_option_makes_poll_call_both_files_readable)
+{
+	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			   O_RDONLY | O_NONBLOCK);
+
+	ASSERT_LE(0, raw);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	expect_readable(_metadata, self->fd, 0);
+	expect_readable(_metadata, raw, 0);
+	ASSERT_EQ(0, instance_write(&self->ti, "options/block", "1"));
+	expect_readable(_metadata, self->fd, 1);
+	expect_readable(_metadata, raw, 1);
+	ASSERT_EQ(0, instance_write(&self->ti, "options/block", "0"));
+	expect_readable(_metadata, self->fd, 0);
+	expect_readable(_metadata, raw, 0);
+	close(raw);
+}
+
+/* Readers take turns on a mapped buffer, whose events have times to be compared. */
+#define APART_MS	30
+/* The clock may be read without a lock, and is printed in microseconds. */
+#define SLACK_NS	5000000
+#define NR_TIMES	64
+
+FIXTURE(turns) {
+	struct trace_instance	ti;
+	struct mapped_buffer	mb;
+	struct tally		tally;
+	/* when an event of that number was written, at the earliest and the latest */
+	long long		from[NR_TIMES];
+	long long		to[NR_TIMES];
+};
+
+FIXTURE_VARIANT(turns) {
+	bool		top;
+	unsigned int	subbuf_kb;
+};
+
+FIXTURE_VARIANT_ADD(turns, top_level) TOP_LEVEL;
+FIXTURE_VARIANT_ADD(turns, instance_large) INSTANCE_LARGE;
+
+FIXTURE_SETUP(turns)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_clock", "mono"));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+}
+
+FIXTURE_TEARDOWN(turns)
+{
+	buffer_unmap(&self->mb);
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* So far apart that no event can be taken for another one by its time. */
+static void write_timed(struct __test_metadata *_metadata, FIXTURE_DATA(turns) * self,
+			unsigned int count)
+{
+	uint32_t seq;
+
+	while (count--) {
+		seq = self->ti.seq % NR_TIMES;
+		sleep_ms(APART_MS);
+		self->from[seq] = monotonic_ns();
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		self->to[seq] = monotonic_ns();
+	}
+}
+
+/* The time in front of ": # 72627473 buf:", in nanoseconds; 0 where there is none. */
+static long long time_of_line(const char *line)
+{
+	char tag[32];
+	const char *p;
+
+	snprintf(tag, sizeof(tag), ": # %x buf:", EVENT_TAG);
+	p = strstr(line, tag);
+	if (!p)
+		return 0;
+	while (p > line && p[-1] != ' ')
+		p--;
+	return strtod(p, NULL) * 1e9;
+}
+
+/* Prints all there is: the events from number @seq on, at the time they were written. */
+static void expect_times(struct __test_metadata *_metadata, FIXTURE_DATA(turns) * self,
+			 const char *file, uint32_t seq)
+{
+	static char text[65536];
+	int fd = cpu_file(&self->ti, self->ti.cpu, file, O_RDONLY | O_NONBLOCK);
+	size_t len = 0;
+	ssize_t got;
+	char *line;
+
+	ASSERT_LE(0, fd);
+	while ((got = read(fd, text + len, sizeof(text) - 1 - len)) > 0)
+		len += got;
+	close(fd);
+	text[len] = '\0';
+	EXPECT_EQ(NULL, strstr(text, "LOST"));
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		long long ns = time_of_line(line);
+
+		if (!ns)
+			continue;
+		EXPECT_LE(self->from[seq % NR_TIMES] - SLACK_NS, ns)
+			TH_LOG("event %u: %s", seq, line);
+		EXPECT_GE(self->to[seq % NR_TIMES] + SLACK_NS, ns)
+			TH_LOG("event %u: %s", seq, line);
+		seq++;
+	}
+	EXPECT_EQ(self->ti.seq, seq);
+}
+
+/*
+ * GET_READER has taken some events of a sub-buffer, of the first one and of others:
+ * the rest has the times it was written at.
+ */
+TEST_F(turns, times_are_right_behind_get_reader)
+{
+	uint32_t seq;
+	int round;
+
+	for (round = 0; round < 3; round++) {
+		write_timed(_metadata, self, 3);
+		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		seq = self->ti.seq;
+		write_timed(_metadata, self, 3);
+		expect_times(_metadata, self, "trace", seq);
+		expect_times(_metadata, self, "trace_pipe", seq);
+		/* Behind trace_pipe, in turn, and to the next sub-buffer. */
+		self->tally.next = self->ti.seq;
+		write_timed(_metadata, self, 1);
+		ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		seq = self->ti.seq;
+		write_timed(_metadata, self, 2);
+		expect_times(_metadata, self, "trace", seq);
+		expect_times(_metadata, self, "trace_pipe", seq);
+		self->tally.next = self->ti.seq;
+		ASSERT_LT(0, write_bytes(&self->ti, self->mb.meta->subbuf_size, EVENT_LARGE));
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* The same behind a loss that GET_READER told: trace_pipe does not tell it again. */
+TEST_F(turns, times_are_right_behind_a_loss)
+{
+	uint32_t seq;
+
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_LT(0, self->tally.lost);
+	seq = self->ti.seq;
+	write_timed(_metadata, self, 3);
+	expect_times(_metadata, self, "trace", seq);
+	expect_times(_metadata, self, "trace_pipe", seq);
+}
+
+/* "bytes" of the stats file: what no reader has taken, to the last byte. */
+TEST_F(turns, bytes_in_stats_are_those_that_are_unread)
+{
+	long long record, unread;
+	unsigned int i;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_clock", "counter"));
+	ASSERT_EQ(0, write_events(&self->ti, 10, EVENT_LARGE));
+	record = cpu_stat(&self->ti, self->ti.cpu, "bytes") / 10;
+	EXPECT_LT(EVENT_LARGE, record);
+	for (i = 0; i < 60; i++) {
+		if (i % 4 != 3)
+			ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+		unread = self->ti.seq - self->tally.seen;
+		EXPECT_EQ(unread, cpu_stat(&self->ti, self->ti.cpu, "entries"));
+		EXPECT_EQ(unread * record, cpu_stat(&self->ti, self->ti.cpu, "bytes"));
+		ASSERT_EQ(0, write_events(&self->ti, 1 + i % 3 * self->ti.subbuf_kb, EVENT_LARGE));
+	}
+	EXPECT_EQ(0, self->tally.lost);
+	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+TEST_HARNESS_MAIN
