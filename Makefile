@@ -36,6 +36,9 @@ random: packages-test	## random operations on the mapping, SECONDS=60 [SEED=n], 
 	@RANDOM_SECONDS='$(SECONDS)' RANDOM_SEED='$(SEED)' RANDOM_OPTIONS='$(OPTIONS)' \
 		$(harness)/random.sh
 
+mutants: packages-test	## are planted faults found? [FAULTS='NAME...']
+	@$(harness)/suites/mutants.sh $(FAULTS)
+
 guest: packages	## run CMD='...' in the guest, with the files of WITH=dir in /host
 	@test -n "$$CMD_AS_TYPED" || { echo "make guest CMD='...' [WITH=dir]" >&2; exit 2; }
 	@$(harness)/guest.sh "$$CMD_AS_TYPED"
@@ -48,6 +51,9 @@ kernel-image: packages	## build the kernel if needed, print the path of its bzIm
 
 bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into build/bench
 	@$(harness)/bench.sh
+
+bench-tools:	## measure this machine, no kernel built: tracemap, trace-cmd, perf, bpftrace; as root
+	@$(harness)/bench-tools.sh
 
 series: packages	## write the patches as mails, with a cover letter, to build/series-6.1
 	@$(harness)/mail.sh
@@ -92,6 +98,6 @@ packages-deb-kernel:
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
-.PHONY: help demo test check kunit test-all random guest shell kernel-image bench bench-keep series deb \
-	deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
+.PHONY: help demo test check kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
+	series deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
 	packages-deb packages-deb-kernel clean

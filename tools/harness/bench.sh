@@ -7,9 +7,9 @@
 # and what report.py makes of them beside it.
 #
 # The guests are emulated and count instructions, so that a second run brings
-# the same; with ACCEL=kvm they take the time. Only the table "cpus" is by the
-# clock on the wall always: it wants several CPUs, and what counts
-# instructions has one.
+# the same; with ACCEL=kvm they take the time. Only the tables "cpus"
+# and "quiet" are by the clock on the wall always: they want several CPUs, and
+# what counts instructions has one. The table "merge" is timed here as well.
 
 . "$(dirname "$0")/lib.sh"
 . "$harness/series.sh"
@@ -25,7 +25,7 @@ tables_of()
 	stock)		echo drain growth peers writer wakeup loss ring_buffer_benchmark ;;
 	before)		echo writer ring_buffer_benchmark ;;
 	ours)		echo drain library growth get_reader peers writer map index wakeup loss \
-				ring_buffer_benchmark ;;
+				ring_buffer_benchmark merge ;;
 	mainline)	echo drain growth get_reader peers writer map wakeup loss ;;
 	esac
 }
@@ -134,9 +134,18 @@ measure_single()
 
 measure_several()
 {
+	# As a tracing user has it: an idle CPU has more to trace there.
+	SMP=2 THREAD=single FLAVOUR=default guest ours "$image_irqs" nanoseconds quiet
 	for SMP in 1 2 4 8; do
 		FLAVOUR=bench-smp guest ours "$image_smp" nanoseconds cpus
 	done
+}
+
+# What happens in a program alone needs no guest to be timed: the CPU time of a thread.
+measure_here()
+{
+	say "-- measuring here: merge"
+	"$work/with/merge_cost" nanoseconds | sed 's/^result merge /&kernel=ours /' >>"$work/results"
 }
 
 scratch
@@ -148,6 +157,7 @@ step "building the programs" bench-programs build_program
 describe >"$work/results"
 measure_single
 measure_several
+measure_here
 mkdir -p "$out"
 cp "$work/results" "$out/results.txt"
 say "-- the results: $out/results.txt ($SECONDS s)"

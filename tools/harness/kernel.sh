@@ -20,6 +20,7 @@ tree=${flavour#default}
 [ "${SERIES:-all}" != none ] || tree=${tree:+$tree-}stock
 [ "${SERIES:-all}" != none ] || label+=-stock
 [ "$linux" = 6.1 ] || label=$flavour-$linux
+[ "${MUTANTS:-}" != yes ] || { tree=mutants-$flavour; label+=-mutants; }
 load_arch "$flavour"
 [ "$flavour" != uml ] || karch=um
 
@@ -43,9 +44,9 @@ flavour_modules()
 	esac
 }
 
-# The kcsan suite wants to know which function an inlined one was.
+# The kcsan suite wants to know which function an inlined one was, and the line.
 case $flavour in
-kcsan)	flavour_make=(CFLAGS_ring_buffer.o=-g CFLAGS_trace.o=-g) ;;
+kcsan)	flavour_make=(CFLAGS_{ring_buffer,trace,trace_snapshot_users}.o=-g) ;;
 *)	flavour_make=() ;;
 esac
 

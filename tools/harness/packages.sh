@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages.sh [MARK...]: install what is missing of packages.txt: what has no mark
-# there, and what has one of these. Root is needed only if something is.
+# packages.sh [only] [MARK...]: install what is missing of packages.txt: what has no
+# mark or the mark "always" there, unless "only" is said, and what has one of these.
+# Root is needed only if something is.
 
 . "$(dirname "$0")/lib.sh"
 
 wanted()
 {
+	local marks="always $*"
+
+	[ "${1:-}" != only ] || marks=${*:2}
 	sed 's/#.*//' "$harness/packages.txt" |
-		awk -v marks="$*" 'BEGIN { n = split(marks, list); for (i = 1; i <= n; i++) on[list[i]] }
-			NF == 1 { print $1 }
+		awk -v marks="$marks" 'BEGIN { n = split(marks, list); for (i = 1; i <= n; i++) on[list[i]] }
+			NF == 1 && "always" in on { print $1 }
 			{ for (i = 2; i <= NF; i++) if ($i in on) { print $1; break } }'
 }
 

@@ -113,7 +113,8 @@ key_of_stage()
 
 # Sets stage (a folder with the files the series changes), series_key, and
 # kernel_key, which leaves out what no kernel is built from.
-# An unpinned base is accepted here or not at all.
+# An unpinned base is accepted here or not at all. With MUTANTS=yes the staged files
+# have the faults of mutants/ in them, and $stage.mutants is their table.
 stage_onto_base()
 {
 	stage=$1
@@ -124,6 +125,8 @@ stage_onto_base()
 	fi
 	[ "$base_pinned" = yes ] || [ "$linux" != 6.1 ] ||
 		say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
+	[ "${MUTANTS:-}" != yes ] || "$harness/mutants/plant.py" "$stage" >"$stage.mutants" ||
+		die "the faults of mutants/ cannot be put into the series"
 	series_key=$(key_of_stage)
 	kernel_key=$(key_of_stage ! -path './tools/*' ! -path './Documentation/*' ! -name MAINTAINERS)
 }

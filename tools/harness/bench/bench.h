@@ -56,6 +56,9 @@ int trace_enable_event(const struct trace *trace);
 int64_t trace_entries(const struct trace *trace, int cpu);
 int trace_mark(const struct trace *trace, unsigned int count, unsigned int payload);
 int trace_open_raw(const struct trace *trace, int cpu);
+int trace_open_live(const struct trace *trace, int cpu);
+struct live_mapping;
+int trace_map_live(const struct trace *trace, int cpu, struct live_mapping *mapping);
 
 /* calls.c */
 struct calls {
@@ -164,5 +167,6 @@ int table_loss(void);
 int table_cpus(void);
 int table_index(void);
 int table_wakeup(void);
+int table_quiet(void);
 
 #endif

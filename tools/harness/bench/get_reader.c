@@ -131,24 +131,18 @@ static int look(struct live_observer *o, unsigned int events, struct call *call)
 
 static int look_all(const struct trace *trace, const struct point *point, struct call *calls)
 {
-	struct subbuf_format format = trace->format;
 	struct live_mapping mapping;
 	struct live_observer o;
-	int ret, fd = trace_open_raw(trace, 0);
+	int ret = trace_map_live(trace, 0, &mapping);
 
-	if (fd < 0)
-		return fd;
-	ret = live_map(&mapping, fd);
-	if (ret)
-		goto close;
-	ret = live_attach_mapping(&o, &mapping, &format, LIVE_FROM_NOW);
+	if (ret < 0)
+		return ret;
+	ret = live_attach(&o, &mapping, LIVE_FROM_NOW);
 	if (ret >= 0)
 		ret = fill_subbufs(trace, point);
 	for (int i = 0; i < SUBBUFS && ret >= 0; i++)
 		ret = look(&o, point->events, &calls[i]);
 	live_unmap(&mapping);
-close:
-	close(fd);
 	return ret;
 }
 

@@ -27,7 +27,7 @@ static int copy_open(struct reader *reader)
 		return ret;
 	state->copy = malloc(reader->trace->subbuf_size);
 	if (state->copy)
-		ret = live_map(&state->mapping, reader->fd);
+		ret = trace_map_live(reader->trace, reader->cpu, &state->mapping);
 	if (ret < 0) {
 		free(state->copy);
 		free(state);
@@ -38,11 +38,9 @@ static int copy_open(struct reader *reader)
 
 static int copy_prepare(struct reader *reader)
 {
-	struct subbuf_format format = reader->trace->format;
 	struct copy_state *state = reader->state;
 
-	return live_attach_mapping(&state->observer, &state->mapping, &format,
-				   LIVE_FROM_OLDEST);
+	return live_attach(&state->observer, &state->mapping, LIVE_FROM_OLDEST);
 }
 
 static int copy_drain(struct reader *reader, struct tally *tally)

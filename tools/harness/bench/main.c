@@ -35,6 +35,7 @@ static const struct {
 	{ "cpus", table_cpus },
 	{ "index", table_index },
 	{ "wakeup", table_wakeup },
+	{ "quiet", table_quiet },
 };
 
 void result(const char *table, const char *fmt, ...)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The tables map and index: what it costs to map a buffer, in time and in
- * memory, and then its live index.
+ * memory, and what the first observer costs, by its live index.
  *
  * The memory is what the kernel has fewer free pages, those in the lists of
  * the CPUs counted as free, less the process's page tables and the meta area.
@@ -15,9 +15,6 @@
 
 #include "bench.h"
 #include "live.h"
-
-/* What was freed before is free after so long. */
-#define SETTLE_US	200000
 
 /* Adds up the numbers after a word that begins a line of /proc/zoneinfo. */
 static long sum_of(const char *text, const char *word)
@@ -57,11 +54,15 @@ static int64_t used_bytes(void)
 	return bytes < 0 ? bytes : -(bytes + page_table_bytes());
 }
 
-static int subbuf_sizes(int fd, struct trace_buffer_meta *sizes)
+static int subbuf_sizes(const struct trace *trace, struct trace_buffer_meta *sizes)
 {
 	struct mapping mapping;
-	int ret = mapping_open(&mapping, fd);
+	int ret, fd = trace_open_raw(trace, 0);
 
+	if (fd < 0)
+		return fd;
+	ret = mapping_open(&mapping, fd);
+	close(fd);
 	if (ret < 0)
 		return ret;
 	*sizes = *mapping.meta;
@@ -75,11 +76,11 @@ struct cost {
 };
 
 /* One mmap() of what nobody else maps. */
-static int map_once(int fd, off_t offset, size_t size, struct cost *cost)
+static int map_once(int fd, size_t size, struct cost *cost)
 {
 	int64_t before = used_bytes();
 	uint64_t start = clock_now();
-	void *whole = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, offset);
+	void *whole = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
 	cost->time = clock_since(start);
 	if (whole == MAP_FAILED)
@@ -89,13 +90,35 @@ static int map_once(int fd, off_t offset, size_t size, struct cost *cost)
 	return 0;
 }
 
-static int report(unsigned int mib, int fd, const struct trace_buffer_meta *sizes)
+/* The first open(), which makes the index, and mmap() of that. */
+static int observe_once(const struct trace *trace, size_t size, struct cost *cost)
+{
+	int64_t before = used_bytes();
+	uint64_t start = clock_now();
+	int fd = trace_open_live(trace, 0);
+	void *index = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+
+	cost->time = clock_since(start);
+	if (index == MAP_FAILED)
+		return fd < 0 ? fd : -errno;
+	cost->memory = used_bytes() - before;
+	munmap(index, size);
+	close(fd);
+	return 0;
+}
+
+static int report(unsigned int mib, const struct trace *trace,
+		  const struct trace_buffer_meta *sizes)
 {
 	size_t size = sizes->meta_page_size + (size_t)sizes->nr_subbufs * sizes->subbuf_size;
 	size_t pages = size / sysconf(_SC_PAGESIZE);
 	struct cost cost = { 0 };
-	int ret = map_once(fd, 0, size, &cost);
+	int ret, fd = trace_open_raw(trace, 0);
 
+	if (fd < 0)
+		return fd;
+	ret = map_once(fd, size, &cost);
+	close(fd);
 	if (ret < 0)
 		return ret;
 	result("map", "mib=%u pages=%zu total=%lu memory=%.2f value=%.2f", mib, pages,
@@ -105,20 +128,15 @@ static int report(unsigned int mib, int fd, const struct trace_buffer_meta *size
 	return 0;
 }
 
-static int report_index(unsigned int mib, int fd, const struct trace_buffer_meta *sizes)
+static int report_index(unsigned int mib, const struct trace *trace,
+			const struct trace_buffer_meta *sizes)
 {
 	size_t entries = (size_t)sizes->nr_subbufs * sizeof(struct trace_live_subbuf);
 	size_t page = sysconf(_SC_PAGESIZE);
 	size_t size = (sizeof(struct trace_live_index) + entries + page - 1) / page * page;
-	struct mapping mapping;
 	struct cost cost = { 0 };
-	int ret = mapping_open(&mapping, fd);
+	int ret = observe_once(trace, size, &cost);
 
-	if (ret < 0)
-		return ret;
-	usleep(SETTLE_US);
-	ret = map_once(fd, TRACE_MMAP_LIVE_OFFSET, size, &cost);
-	mapping_close(&mapping);
 	if (ret < 0)
 		return ret;
 	result("index", "mib=%u subbufs=%u pages=%zu total=%lu memory=%ld value=%.2f", mib,
@@ -127,24 +145,19 @@ static int report_index(unsigned int mib, int fd, const struct trace_buffer_meta
 	return 0;
 }
 
-typedef int report_fn(unsigned int mib, int fd, const struct trace_buffer_meta *sizes);
+typedef int report_fn(unsigned int mib, const struct trace *trace,
+		      const struct trace_buffer_meta *sizes);
 
 /* Measure where @sizes tells what to expect, else learn them. */
 static int with_buffer(unsigned int mib, struct trace_buffer_meta *sizes, report_fn *measure)
 {
 	struct trace trace;
-	int fd, ret, closed;
+	int ret, closed;
 
 	ret = trace_open(&trace, 4, mib * KIB);
 	if (ret < 0)
 		return ret;
-	fd = trace_open_raw(&trace, 0);
-	if (fd < 0)
-		ret = fd;
-	else
-		ret = measure ? measure(mib, fd, sizes) : subbuf_sizes(fd, sizes);
-	if (fd >= 0)
-		close(fd);
+	ret = measure ? measure(mib, &trace, sizes) : subbuf_sizes(&trace, sizes);
 	closed = trace_close(&trace);
 	return ret < 0 ? ret : closed;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "live.h"
 
 #define INSTANCES	"/sys/kernel/tracing/instances/"
 
@@ -141,12 +142,34 @@ int trace_mark(const struct trace *trace, unsigned int count, unsigned int paylo
 	return 0;
 }
 
-int trace_open_raw(const struct trace *trace, int cpu)
+static int open_of_cpu(const struct trace *trace, int cpu, const char *name)
 {
 	char path[128];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_pipe_raw", trace->dir, cpu);
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/%s", trace->dir, cpu, name);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int trace_open_raw(const struct trace *trace, int cpu)
+{
+	return open_of_cpu(trace, cpu, "trace_pipe_raw");
+}
+
+int trace_open_live(const struct trace *trace, int cpu)
+{
+	return open_of_cpu(trace, cpu, "trace_live");
+}
+
+/* An observer that never sleeps needs the mapping only. */
+int trace_map_live(const struct trace *trace, int cpu, struct live_mapping *mapping)
+{
+	int ret, fd = trace_open_live(trace, cpu);
+
+	if (fd < 0)
+		return fd;
+	ret = live_map(mapping, fd);
+	close(fd);
+	return ret;
 }

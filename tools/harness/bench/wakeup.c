@@ -21,11 +21,12 @@
 
 #define ROUNDS		32
 #define PAYLOAD		32
-#define PAUSE_US	2000
+/* As long as it takes until an observer on the watched CPU is woken at once again */
+#define PAUSE_US	150000
 
 /* A reader that waits. One is open at a time, in a process of its own. */
 struct waiter {
-	int fd;
+	int fd;			/* trace_pipe_raw, or trace_live to observe */
 	const struct trace *trace;
 	struct mapping mapping;
 	struct live_mapping live;
@@ -95,11 +96,9 @@ static int map_event(struct waiter *waiter, struct subbuf_iter *it)
 
 static int live_open(struct waiter *waiter)
 {
-	struct subbuf_format format = waiter->trace->format;
 	int ret = live_map(&waiter->live, waiter->fd);
 
-	return ret < 0 ? ret : live_attach_mapping(&waiter->observer, &waiter->live, &format,
-						   LIVE_FROM_NOW);
+	return ret < 0 ? ret : live_attach(&waiter->observer, &waiter->live, LIVE_FROM_NOW);
 }
 
 static int live_sleep(struct waiter *waiter)
@@ -107,7 +106,7 @@ static int live_sleep(struct waiter *waiter)
 	struct trace_live_position position = live_position(&waiter->observer, 1);
 	struct pollfd poll_fd = { .fd = waiter->fd, .events = POLLIN };
 
-	if (ioctl(waiter->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &position) < 0)
+	if (ioctl(waiter->fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
 		return -errno;
 	return poll(&poll_fd, 1, -1) < 0 ? -errno : 0;
 }
@@ -141,7 +140,8 @@ static int waiter_open(struct waiter *waiter, const struct wait *wait,
 {
 	memset(waiter, 0, sizeof(*waiter));
 	waiter->trace = trace;
-	waiter->fd = trace_open_raw(trace, 0);
+	waiter->fd = wait->way == &way_live ? trace_open_live(trace, 0) :
+					      trace_open_raw(trace, 0);
 	if (waiter->fd < 0)
 		return waiter->fd;
 	if (fcntl(waiter->fd, F_SETFL, 0) < 0)

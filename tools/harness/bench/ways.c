@@ -198,13 +198,11 @@ struct live_state {
 
 static int live_begin(struct live_state *state, const struct reader *reader)
 {
-	struct subbuf_format format = reader->trace->format;
-	int ret = live_map(&state->mapping, reader->fd);
+	int ret = trace_map_live(reader->trace, reader->cpu, &state->mapping);
 
 	if (ret < 0)
 		return ret;
-	ret = live_attach_mapping(&state->observer, &state->mapping, &format,
-				  LIVE_FROM_NOW);
+	ret = live_attach(&state->observer, &state->mapping, LIVE_FROM_NOW);
 	if (ret < 0)
 		live_unmap(&state->mapping);
 	return ret;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The table writer: an event written into a buffer that is mapped n times, or
- * whose live index is mapped and followed by n processes.
+ * that is observed, and followed by n processes, or where an observer sleeps.
  */
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "live.h"
 
 #define RUNS		8
 #define EVENTS		5000
@@ -39,7 +41,7 @@ static int write_cost(const struct observers *observers, double *cost)
 
 static int with_mappings(int fd, int mappings, double *cost)
 {
-	const struct observers nobody = { 0 };
+	const struct observers none = { 0 };
 	struct mapping mapping[MAPPINGS_MAX];
 	int n, ret = 0;
 
@@ -49,7 +51,7 @@ static int with_mappings(int fd, int mappings, double *cost)
 			break;
 	}
 	if (ret >= 0)
-		ret = write_cost(&nobody, cost);
+		ret = write_cost(&none, cost);
 	while (n-- > 0)
 		mapping_close(&mapping[n]);
 	return ret;
@@ -92,6 +94,50 @@ static int observed_point(const struct trace *trace, int nr)
 	return 0;
 }
 
+/* An observer, that sleeps at a mark a whole buffer away, or only has the mapping. */
+static int asleep_point(const struct live_mapping *mapping, int fd, bool sleeps)
+{
+	const struct observers none = { 0 };
+	struct trace_live_position position;
+	struct live_observer o;
+	double cost = 0;
+	int ret = live_attach(&o, mapping, LIVE_FROM_NOW);
+
+	position = live_position(&o, UINT64_MAX);
+	if (ret >= 0 && sleeps && ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
+		ret = -errno;
+	if (ret >= 0)
+		ret = write_cost(&none, &cost);
+	if (ret >= 0)
+		result("writer", "bench=asleep sleepers=%d payload=%d value=%.3f", sleeps,
+		       PAYLOAD, cost);
+	return ret;
+}
+
+/* In a buffer that all runs together do not fill: the mark is not reached. */
+static int asleep_points(void)
+{
+	struct live_mapping mapping;
+	struct trace trace;
+	int ret, closed, fd;
+
+	ret = trace_open(&trace, 4, 8 * KIB);
+	if (ret < 0)
+		return ret;
+	fd = trace_open_live(&trace, 0);
+	ret = fd < 0 ? fd : live_map(&mapping, fd);
+	if (ret >= 0) {
+		ret = trace_enable_event(&trace);
+		for (int sleeps = 0; sleeps <= 1 && ret >= 0; sleeps++)
+			ret = asleep_point(&mapping, fd, sleeps);
+		live_unmap(&mapping);
+	}
+	if (fd >= 0)
+		close(fd);
+	closed = trace_close(&trace);
+	return ret < 0 ? ret : closed;
+}
+
 static int points(const struct trace *trace)
 {
 	static const int counts[] = { 0, 1, 2, 4, 8 };
@@ -119,5 +165,7 @@ int table_writer(void)
 		return ret;
 	ret = points(&trace);
 	closed = trace_close(&trace);
+	if (ret >= 0 && kernel_lives)
+		ret = asleep_points();
 	return ret < 0 ? ret : closed;
 }

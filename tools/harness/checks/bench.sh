@@ -74,6 +74,9 @@ made_up_writer()
 	for mappings in 0 1 8; do
 		echo "result writer bench=bench_event kernel=$kernel mappings=$mappings payload=32 value=200.8"
 	done
+	for mappings in 0 1; do
+		echo "result writer bench=asleep kernel=$kernel sleepers=$mappings payload=32 value=200.8"
+	done
 	for mappings in 0 16; do
 		echo "result writer bench=observed kernel=$kernel observers=$mappings payload=32 value=201.7"
 	done
@@ -98,6 +101,16 @@ made_up_wakeup()
 	done
 }
 
+made_up_quiet()
+{
+	local events n
+	for events in power function; do
+		echo "result quiet events=$events observer=elsewhere value=9.5"
+		echo "result quiet events=$events observer=there value=9.9"
+	done
+	for n in 0 1000; do echo "result quiet sleepers=$n value=0.5"; done
+}
+
 made_up_library()
 {
 	local way payload
@@ -107,6 +120,18 @@ made_up_library()
 		done
 		for way in consume in-place observe records; do
 			echo "result library way=$way payload=$payload subbuf=4 value=25"
+		done
+	done
+}
+
+made_up_merge()
+{
+	local by sources order
+	for by in instructions nanoseconds; do
+		for sources in 2 8 64 256; do
+			for order in alternating random bursts-4 bursts-16 bursts-64; do
+				echo "result merge by=$by sources=$sources order=$order parse=2 value=5"
+			done
 		done
 	done
 }
@@ -136,7 +161,9 @@ made_up()
 	each_kernel made_up_writer
 	each_kernel made_up_map
 	each_kernel made_up_wakeup
+	made_up_quiet
 	made_up_library
+	made_up_merge
 	made_up_ways
 }
 
@@ -157,7 +184,7 @@ all_met()
 	reports 0 'What was to be reached' "$work/good"
 	not grep 'NOT met' "$work/printed" "$work/out/bench.md"
 	not grep '"met": false' "$work/out/bench.json"
-	[ "$(verdicts met)" -eq 22 ]
+	[ "$(verdicts met)" -eq 26 ]
 }
 
 drawings()
@@ -240,7 +267,7 @@ time_is_not_judged()
 
 scratch
 made_up >"$work/good"
-echo 1..36
+echo 1..42
 check "bench: results are kept, complete"		keep_again
 check "bench: the kept results are as report.py writes them" same "$kept"
 check "bench: the README's table is of the kept results" same README.md
@@ -270,9 +297,9 @@ check "bench: a slower writer is told"			\
 check "bench: a writer that mappings slow is told"	\
 	missed "s/(kernel=ours mappings=8 .*value=)200.8/\1203/" 'within 1 %'
 check "bench: a live view that is not used and costs is told" \
-	missed "s/(ring_buffer_benchmark kernel=before value=)100.4/\1100.2/" 'live index not mapped'
+	missed "s/(ring_buffer_benchmark kernel=before value=)100.4/\1100.2/" 'event, not observed'
 check "bench: a writer that the live view slows is told"	\
-	missed "s/(kernel=ours observers=.*value=)201.7/\1201.9/" 'mapped, 0 / 16 observers'
+	missed "s/(kernel=ours observers=.*value=)201.7/\1201.9/" 'observed, 0 / 16 observers'
 check "bench: a writer that observers slow is told"	\
 	missed "s/(kernel=ours observers=16 .*value=)201.7/\1201.6/" '16 observers against none'
 check "bench: system calls of an observer are told"	\
@@ -280,7 +307,15 @@ check "bench: system calls of an observer are told"	\
 check "bench: a large live index is told"		\
 	missed "s/(index kernel=ours mib=256 .*memory=).*/\12110000/" 'memory of the live index'
 check "bench: a sleepy observer is told"		\
-	missed "s/(wakeup kernel=ours way=live state=asleep value=)5000/\17501/" 'sleeping observer'
+	missed "s/(wakeup kernel=ours way=read state=asleep value=)5000/\13300/" 'sleeping observer'
+check "bench: an observer sleepier than before is told"	\
+	missed "s/(wakeup kernel=ours way=live state=asleep value=)5000/\16200/" 'interrupted the watched CPU'
+check "bench: a writer that a sleeper slows is told"	\
+	missed "s/(kernel=ours sleepers=1 .*value=)200.8/\1201.5/" 'far mark'
+check "bench: an observer that does not sleep is told"	\
+	missed "s/(quiet events=function observer=elsewhere value=)9.5/\110.1/" 'whose idleness is traced'
+check "bench: interrupts by sleepers are told"		\
+	missed "s/(quiet sleepers=1000 value=)0.5/\11.6/" '1,000 observers asleep'
 check "bench: a library that adds much is told"		\
 	missed "s/(library way=observe payload=32 .*value=)25/\126.1/" 'libtracemap'
 check "bench: an expensive page is told"		\
@@ -294,6 +329,10 @@ check "bench: memory beyond the meta area is told"	\
 check "bench: a table that is not there is told"	left_out 'result loss' 'no result loss'
 check "bench: a line that is not there is told"		\
 	left_out 'kernel=mainline way=mapping payload=8 subbuf=64' 'kernel=mainline way=mapping payload=8 subbuf=64'
+check "bench: an order that was not merged is told"	\
+	left_out 'by=instructions sources=64 order=random' 'sources=64'
+check "bench: merging without parsing is refused"	\
+	refused 'result merge by=instructions sources=4 order=random parse=0 value=1' 'parse is not above 0'
 check "bench: a table nobody knows is refused"		refused 'result weather value=1' "no table 'weather'"
 check "bench: a second result is refused"		\
 	refused 'result loss way=read rate=500 value=1' 'more than one result for loss'

@@ -138,11 +138,11 @@ check "deb: made again, they are the same to the byte" the_same_again
 check "deb: no file is in two packages" each_file_once
 check "deb: libtracemap1 needs the C library only" needs libtracemap1 libc6
 check "deb: libtracemap-event1 needs what decodes" \
-	needs libtracemap-event1 libc6 libtraceevent1 libtracefs1
+	needs libtracemap-event1 libc6 libtraceevent1
 check "deb: libtracemap-bpf1 needs libbpf" needs libtracemap-bpf1 libc6 libbpf1
 check "deb: libtracemap-dev needs the libraries, and what their .pc files name" \
 	needs libtracemap-dev libtracemap1 libtracemap-event1 libtracemap-bpf1 \
-	libbpf-dev libtraceevent-dev libtracefs-dev
+	libbpf-dev libtraceevent-dev
 check "deb: the command needs the shared libraries" \
 	needs tracemap libc6 libtracemap1 libtracemap-event1
 check "deb: lintian finds no error and warns of nothing" lint

@@ -14,26 +14,33 @@ writer | live | -DEVENTS=6
 interrupt | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DDISCARDS=1
 interrupts | live | -DRING=2 -DEVENTS=1 -DIRQS=2
 interrupt and NMI | live | -DRING=2 -DEVENTS=1 -DIRQS=1 -DNMIS=1
-consumer | live | -DEVENTS=4 -DSWAPS=2
+consumer | live | -DEVENTS=3 -DSWAPS=2
 consumer and interrupt | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DSWAPS=1
 consumer, no overwriting | live | -DRING=2 -DEVENTS=4 -DSWAPS=3 -DOVERWRITE=0
-reset | live | -DRING=2 -DEVENTS=3 -DRESETS=1
+reset | live | -DRING=2 -DEVENTS=2 -DRESETS=1
 resets | live | -DRING=2 -DEVENTS=1 -DRESETS=2
 reset and interrupt | live | -DRING=2 -DEVENTS=1 -DRESETS=1 -DIRQS=1
-reset and consumer | live | -DRING=2 -DEVENTS=2 -DRESETS=1 -DSWAPS=2
+reset and consumer | live | -DRING=2 -DEVENTS=1 -DRESETS=1 -DSWAPS=1
 two observers | live | -DRING=2 -DEVENTS=2 -DOBSERVERS=2
 waiting | wait | -DCOMMITS=2 -DNMIS=1
 waiting, more NMIs | wait | -DCOMMITS=1 -DNMIS=2
+waiting, the nearest gives up | wait | -DCOMMITS=2 -DNMIS=0 -DGIVEUP=0
+waiting, the other gives up | wait | -DCOMMITS=2 -DNMIS=0 -DGIVEUP=1
+waiting, the nearest is held | wait | -DCOMMITS=2 -DNMIS=1 -DHOLD=0
+waiting, the other is held | wait | -DCOMMITS=2 -DNMIS=1 -DHOLD=1
 '
 deep='
 deep: interrupt | live | -DEVENTS=4 -DIRQS=1
 deep: interrupts | live | -DRING=2 -DEVENTS=2 -DIRQS=2
+deep: reset | live | -DRING=2 -DEVENTS=3 -DRESETS=1
+deep: reset and consumer | live | -DRING=2 -DEVENTS=2 -DRESETS=1 -DSWAPS=2
 deep: consumer | live | -DEVENTS=4 -DSWAPS=3
 deep: consumer and interrupt | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DSWAPS=2
 deep: no overwriting | live | -DRING=2 -DEVENTS=3 -DIRQS=1 -DSWAPS=2 -DOVERWRITE=0
 deep: reset and interrupt | live | -DRING=2 -DEVENTS=2 -DRESETS=1 -DIRQS=1
 deep: NMI | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DNMIS=1
-deep: waiting | wait | -DCOMMITS=3 -DNMIS=1
+deep: waiting | wait | -DCOMMITS=3 -DNMIS=0
+deep: waiting, one gives up | wait | -DCOMMITS=2 -DNMIS=1 -DGIVEUP=1
 '
 # what is broken | model | bounds that show it, no wider than some of those above
 broken='
@@ -52,21 +59,32 @@ SHORTENED | live | -DRING=2 -DEVENTS=1 -DIRQS=1 -DDISCARDS=1
 LEFT | live | -DEVENTS=3 -DSWAPS=2
 ACQ_CP | live | -DEVENTS=3 -DSWAPS=2
 RECHECK | live | -DEVENTS=3 -DSWAPS=2
+RECHECK | live | -DEVENTS=3 -DSWAPS=2 -DLOSS_ONLY
+LEFT_RELEASE | live | -DEVENTS=3 -DSWAPS=2
+LOSS_RELEASE | live | -DEVENTS=3 -DSWAPS=2
 SIZE | live | -DEVENTS=3 -DSWAPS=2
 RESET_BEGIN | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 RESET_END | live | -DRING=2 -DEVENTS=3 -DRESETS=1
+RESET_BACK | live | -DRING=2 -DEVENTS=2 -DRESETS=1
 NEXT_EPOCH | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 ODD | live | -DRING=2 -DEVENTS=3 -DRESETS=1
 ACQ_EPOCH | live | -DRING=2 -DEVENTS=3 -DRESETS=1
-QUEUE | wait | -DCOMMITS=2 -DNMIS=1
-REARM | wait | -DCOMMITS=2 -DNMIS=1
-IPI | wait | -DCOMMITS=2 -DNMIS=1
+ARM | wait | -DCOMMITS=2 -DNMIS=1
 LOOK | wait | -DCOMMITS=2 -DNMIS=1
-WAKE | wait | -DCOMMITS=2 -DNMIS=1
+TIMER | wait | -DCOMMITS=2 -DNMIS=1
+LEAVE | wait | -DCOMMITS=2 -DNMIS=1
+AGAIN | wait | -DCOMMITS=2 -DNMIS=1
+WORK_TIMER | wait | -DCOMMITS=2 -DNMIS=1
+WORK_LOOK | wait | -DCOMMITS=2 -DNMIS=1
+NEAR | wait | -DCOMMITS=2 -DNMIS=1
+NEAR_LEAVE | wait | -DCOMMITS=2 -DNMIS=1
+STALE | wait | -DCOMMITS=2 -DNMIS=0
+NEXT | wait | -DCOMMITS=2 -DNMIS=1
+OTHERS | wait | -DCOMMITS=2 -DNMIS=1
 COMMITTED | wait | -DCOMMITS=2 -DNMIS=1
 DISCARD | wait | -DCOMMITS=2 -DNMIS=1
 DROP | wait | -DCOMMITS=2 -DNMIS=1
-AGAIN | wait | -DCOMMITS=2 -DNMIS=1
+END | wait | -DCOMMITS=2 -DNMIS=1
 '
 [ "${1:-}" != deep ] || intact+=$deep
 

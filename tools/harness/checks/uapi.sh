@@ -16,32 +16,35 @@ layout()
 	#include <linux/ioctl.h>
 	#include <linux/trace_mmap.h>
 	#include <linux/trace_live.h>
-	#define AT(member, offset) \\
-		_Static_assert(offsetof(struct trace_buffer_meta, member) == offset, #member)
+	#define IN(struct_name, member, offset) \\
+		_Static_assert(offsetof(struct struct_name, member) == offset, #member)
+	#define AT(member, offset) IN(trace_buffer_meta, member, offset)
 	AT(meta_page_size, 0); AT(meta_struct_len, 4); AT(subbuf_size, 8); AT(nr_subbufs, 12);
 	AT(reader.lost_events, 16); AT(reader.id, 24); AT(reader.read, 28); AT(flags, 32);
 	AT(entries, 40); AT(overrun, 48); AT(read, 56); AT(pages_lost, 64); AT(pages_touched, 72);
 	_Static_assert(sizeof(struct trace_buffer_meta) == 80, "size");
 	_Static_assert(TRACE_MMAP_IOCTL_GET_READER == _IO('R', 0x20), "ioctl");
-	#define IN(struct_name, member, offset) \\
-		_Static_assert(offsetof(struct struct_name, member) == offset, #member)
-	IN(trace_live_index, index_size, 0); IN(trace_live_index, struct_len, 4);
-	IN(trace_live_index, entries_offset, 8); IN(trace_live_index, entry_size, 12);
-	IN(trace_live_index, nr_subbufs, 16); IN(trace_live_index, epoch, 20);
-	IN(trace_live_index, commit_generation, 64); IN(trace_live_index, commit_id, 68);
-	IN(trace_live_index, dropped, 72); IN(trace_live_index, commit_overrun, 80);
-	IN(trace_live_index, used, 88);
-	IN(trace_live_subbuf, generation, 0); IN(trace_live_subbuf, next_id, 4);
-	IN(trace_live_subbuf, size, 8); IN(trace_live_subbuf, before, 16);
-	IN(trace_live_subbuf, overwritten, 24);
-	IN(trace_live_position, epoch, 0); IN(trace_live_position, generation, 4);
-	IN(trace_live_position, read, 8); IN(trace_live_position, flags, 12);
-	IN(trace_live_position, bytes, 16);
-	_Static_assert(sizeof(struct trace_live_index) == 128, "size");
+	IN(trace_live_index, struct_len, 0); IN(trace_live_index, entry_size, 4);
+	IN(trace_live_index, entries_offset, 8); IN(trace_live_index, subbufs_offset, 16);
+	IN(trace_live_index, mapping_size, 24); IN(trace_live_index, nr_subbufs, 32);
+	IN(trace_live_index, subbuf_size, 36); IN(trace_live_index, data_offset, 40);
+	IN(trace_live_index, commit_offset, 44); IN(trace_live_index, commit_size, 48);
+	IN(trace_live_index, reserved, 52); IN(trace_live_index, epoch, 56);
+	IN(trace_live_index, commit_generation, 64); IN(trace_live_index, commit_id, 72);
+	IN(trace_live_index, used, 76); IN(trace_live_index, dropped, 80);
+	IN(trace_live_index, commit_overrun, 88); IN(trace_live_index, reserved3, 96);
+	IN(trace_live_index, read, 128); IN(trace_live_index, reader_id, 136);
+	IN(trace_live_index, reader_read, 140); IN(trace_live_index, reserved4, 144);
+	IN(trace_live_subbuf, generation, 0); IN(trace_live_subbuf, before, 8);
+	IN(trace_live_subbuf, overwritten, 16); IN(trace_live_subbuf, size, 24);
+	IN(trace_live_subbuf, next_id, 28);
+	IN(trace_live_position, size, 0); IN(trace_live_position, flags, 4);
+	IN(trace_live_position, epoch, 8); IN(trace_live_position, generation, 16);
+	IN(trace_live_position, read, 24); IN(trace_live_position, bytes, 32);
+	_Static_assert(sizeof(struct trace_live_index) == 192, "size");
 	_Static_assert(sizeof(struct trace_live_subbuf) == 32, "size");
-	_Static_assert(sizeof(struct trace_live_position) == 24, "size");
-	_Static_assert(TRACE_MMAP_LIVE_OFFSET == 1ULL << 43, "offset");
-	_Static_assert(TRACE_MMAP_IOCTL_LIVE_WAIT == 0x4018522f, "ioctl");
+	_Static_assert(sizeof(struct trace_live_position) == 40, "size");
+	_Static_assert(TRACE_LIVE_IOCTL_WAIT == 0x5e00, "ioctl");
 	EOC
 }
 

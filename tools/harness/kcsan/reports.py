@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-reports.py CONSOLE IMAGE: the data races that KCSAN reported on a console, one a
-line: whether it is in the tracing, "trace" or "other", and the pair of functions
-that raced, in alphabetical order. A third field is the line number in CONSOLE
-where the report begins. IMAGE is the folder kernel.sh has made.
+reports.py CONSOLE IMAGE BASE STAGE: the data races that KCSAN reported on a console,
+one a line: whose it is, "series", "trace" or "other", and the pair of functions that
+raced, in alphabetical order. A third field is the line number in CONSOLE where the
+report begins. IMAGE is the folder kernel.sh has made, BASE the stock kernel's source,
+and STAGE has the files that the series changes or brings, as they were compiled.
 
 A function is told by the name it has in the source, where the compiler put it
 into another one too. For that the image has vmlinux.debug. Report and lines of
@@ -13,6 +14,11 @@ addresses are told apart by what KCSAN prints, see kernel/kcsan/report.c.
 A race is in the tracing if a function of kernel/trace did one of the two accesses,
 or called who did, in the same context: whom an interrupt interrupted does not
 count. Or if one of the module torture_event did it: its calls of timers do not count.
+
+It is the series' own if one of the two accesses is a plain one, by a line that the
+series brings: one of a file of its own, or of which the stock file has no like,
+wherever. A line that a patch only moved remains the stock kernel's. The races of the
+module torture_event, which are there to be found, count as the series' own.
 """
 
 import os
@@ -29,12 +35,13 @@ ENTRY = re.compile(r'(asm_\w+|end_repeat_nmi|ret_from_fork|entry_SYSCALL.*)$')
 
 
 def stacks_of(report):
-    """The stacks of a report, innermost frame first: (function, offset, module)."""
+    """What made each access of a report: is it a plain one, and its stack, innermost
+    frame first: (function, offset, module)."""
     stacks = []
     inside = False
     for line in report:
         if ACCESS.match(line):
-            stacks.append([])
+            stacks.append(('(marked' not in line, []))
             inside = True
             continue
         frame = FRAME.match(line)
@@ -43,7 +50,7 @@ def stacks_of(report):
         if inside and ENTRY.match(frame[1]):
             inside = False
         if inside:
-            stacks[-1].append((frame[1], int(frame[2], 16), frame[3]))
+            stacks[-1][1].append((frame[1], int(frame[2], 16), frame[3]))
     return stacks
 
 
@@ -63,8 +70,40 @@ def reports_of(console):
         yield report
 
 
-# Files the series brings: their functions are named, not helpers they call.
-OURS = re.compile(r'kernel/trace/(ring_buffer|trace)_(live|map|mmap|subbuf|snapshot_users)\.c')
+PLACE = re.compile(r'(?:.*/)?(kernel/trace/[\w.]+):(\d+)')
+
+
+class Series:
+    """Which lines of the source are the series' own."""
+
+    def __init__(self, base, stage):
+        self.base = base
+        self.stage = stage
+        self.files = {}
+
+    def _lines(self, folder, name):
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding='utf-8') as file:
+            return [line.strip() for line in file]
+
+    def has_file(self, place):
+        """Is the place in a file that the stock kernel has not?"""
+        found = PLACE.match(place)
+        return bool(found) and not os.path.exists(os.path.join(self.base, found[1]))
+
+    def has_line(self, place):
+        """Is the place on a line that the stock kernel has not?"""
+        found = PLACE.match(place)
+        if not found:
+            return False
+        name, number = found[1], int(found[2])
+        if name not in self.files:
+            self.files[name] = (self._lines(self.stage, name), set(self._lines(self.base, name) or []))
+        staged, stock = self.files[name]
+        return staged is not None and 0 < number <= len(staged) and staged[number - 1] not in stock
+
 
 # What the series took out of a function of the stock kernel, or put beside it.
 STOCK_NAMES = {
@@ -84,7 +123,8 @@ STOCK_NAMES = {
 class Symbols:
     """What the addresses in an image stand for."""
 
-    def __init__(self, image):
+    def __init__(self, image, series):
+        self.series = series
         self.debug = os.path.join(image, 'vmlinux.debug')
         with open(os.path.join(image, 'trace.symbols'), encoding='ascii') as file:
             self.tracing = set(file.read().split())
@@ -108,31 +148,37 @@ class Symbols:
                              check=True, capture_output=True, text=True).stdout.splitlines()
         return list(zip(out[::2], out[1::2]))
 
-    def name(self, frame):
-        """The function of a frame, by the name in its source."""
+    def access(self, frame):
+        """The function of a frame, by the name in its source; is its line the series'?"""
         if frame not in self.known:
             name = re.sub(r'(\.(constprop|isra|part|cold)(\.\d+)?)+$', '', frame[0])
+            ours = frame[2] == 'torture_event'
             if frame[0] in self.address and not frame[2] and frame[0] in self.tracing:
-                # The helpers of the headers say little.
+                # The helpers of the headers say little, nor those that our files call.
                 chain = [(inlined, place) for inlined, place in self._inlined(frame)
-                         if 'kernel/trace/' in place]
-                ours = [inlined for inlined, place in chain if OURS.search(place)]
-                name = (ours + [inlined for inlined, _ in chain] + [name])[0]
-            self.known[frame] = STOCK_NAMES.get(name, name)
+                         if PLACE.match(place)]
+                chain = [made for made in chain if self.series.has_file(made[1])] + chain
+                if chain:
+                    name = chain[0][0]
+                    ours = self.series.has_line(chain[0][1])
+            self.known[frame] = (STOCK_NAMES.get(name, name), ours)
         return self.known[frame]
 
 
 def main():
     """Print the reports."""
-    symbols = Symbols(sys.argv[2])
-    with open(sys.argv[1], encoding='utf-8', errors='replace') as console:
-        for number, report in reports_of(console):
-            stacks = [stack for stack in stacks_of(report) if stack]
-            names = [symbols.name(stack[0]) for stack in stacks]
+    console, image, base, stage = sys.argv[1:]
+    symbols = Symbols(image, Series(base, stage))
+    with open(console, encoding='utf-8', errors='replace') as lines:
+        for number, report in reports_of(lines):
+            stacks = [(plain, stack) for plain, stack in stacks_of(report) if stack]
+            names = [symbols.access(stack[0])[0] for _, stack in stacks]
             names += ['?'] * (2 - len(names))
             tracing = any(symbols.is_tracing(frame, depth == 0)
-                          for stack in stacks for depth, frame in enumerate(stack))
-            print('trace' if tracing else 'other', ' / '.join(sorted(names)), number, sep='\t')
+                          for _, stack in stacks for depth, frame in enumerate(stack))
+            ours = tracing and any(plain and symbols.access(stack[0])[1] for plain, stack in stacks)
+            print('series' if ours else 'trace' if tracing else 'other',
+                  ' / '.join(sorted(names)), number, sep='\t')
 
 
 main()

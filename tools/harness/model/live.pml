@@ -11,13 +11,19 @@
  *   in ring_buffer.c, with what the live index adds ([ENTER], [COMMIT],
  *   [LEAVE], [LEFT]). Between any two steps an interrupt may come, writes an
  *   event and runs to its end; in any of its steps an NMI may.
- *   Stores: each is seen by the others at any later time, all at once (arm64
- *   is multi-copy atomic), in any order but for a location's own, a write
- *   barrier, and a store-release. Loads of the writer do not wait for them.
+ *   Stores: each is seen by the others at any later time, in any order but for
+ *   a location's own, a write barrier, and a store-release. Loads of the
+ *   writer do not wait for them. All others see a store at once, with one
+ *   exception, for machines that are not multi-copy atomic (powerpc): the
+ *   consumer may have seen commit_page, and so commit_generation, before
+ *   observers see that (observed). What the consumer stores with a release,
+ *   or behind a barrier, observers see after that.
  *   The consumer: under the lock it loads commit_page, reads what was
  *   committed, stores marks and a loss count and recycles the header, seen in
- *   any order, and swaps its sub-buffer with the head.
- *   A reset: [RESET], epoch odd; everything in any order; [RESET], epoch even.
+ *   any order behind [LEFT], and swaps its sub-buffer with the head. The mark
+ *   shortens the commit word to where the records end.
+ *   A reset, by another CPU than the writer's: [RESET], epoch odd; everything in
+ *   any order; [RESET], epoch even; a barrier, and writers come back.
  *   The observer: look, check, accept, next, overrun, starting over. Its loads
  *   are done in any order that its barriers, load-acquires and addresses
  *   allow; a branch orders nothing.
@@ -57,6 +63,9 @@
  *     full barriers only that before the head moves is relied upon.
  *   - All generations are looked at in one step when the oldest is looked for:
  *     what is found is a guess, checked afterwards; a newer one may be taken.
+ *   - The commit word counts the padding of a sub-buffer that is left, until the
+ *     consumer marks it. In the kernel it does so only where an NMI has moved
+ *     the tail while the outermost writer committed, and until that leaves.
  *   - A look's loads do not come before the checks of the look before. Checks
  *     done later only refuse more: no generation and no epoch comes back.
  *   - The reader takes a sub-buffer even if it is empty; record sizes, time
@@ -69,15 +78,24 @@
  *	ENTER COMMIT LEAVE LEFT		the barrier of this label
  *	COMMIT_READ			how far to commit is read after the barrier,
  *					as before the series
+ *	LEFT_RELEASE LOSS_RELEASE	the consumer's barrier between seeing the
+ *					page left and any of its stores; between
+ *					that and the count of lost events. (The
+ *					commit word needs none for observers: one
+ *					that is smaller than before shows nothing.)
  *	RESET_BEGIN RESET_END ODD	the barrier after odd, before even; epoch
  *					odd does not keep anybody from starting
+ *	RESET_BACK			the barrier before writers come back
  *	ACQ_CG ACQ_CM ACQ_JUMP		load-acquire of commit_generation (look),
  *	ACQ_EPOCH ACQ_CP		commit word, commit_generation (overrun),
  *					epoch (starting over), commit_page
  *	CHECK CHECK_NEXT CHECK_JUMP	the read barrier before the check of a look,
  *					of going to the next, of an overrun
  *	NEXT_EPOCH			going to the next checks the generation only
- *	RECHECK				commit_generation may move under a look
+ *	RECHECK				commit_generation may move under a look.
+ *					With -DLOSS_ONLY all that the consumer
+ *					stores is the count of lost events: over
+ *					padding that the commit word counted
  *	SIZE				the final size is in the header only
  *	SHORTENED			the final size is where the padding begins,
  *					also if an event before it was taken back
@@ -145,6 +163,7 @@ int pending;
 #define OTHERS	0	/* the writer waits, or is done */
 #define WRITER	1	/* the writer has something to do: nobody else runs */
 #define DRAIN	2	/* the writer waits until nothing is pending */
+#define DRAIN_LEFT 3	/* the same, but observers may not see commit_generation yet */
 byte turn = WRITER;
 
 /* The writer's and, of the ring, the reader's. Not seen by observers. */
@@ -164,7 +183,26 @@ bit stub[NSB];		/* less is left behind real_end than any event takes */
 byte total;		/* events committed in this epoch */
 byte gcm[8];		/* words committed in a generation */
 
-#define quiet	(wdone && cdone && !pending)
+/*
+ * Not multi-copy atomic: commit_generation, as observers see it. The consumer
+ * may have seen it, and what comes after it, before. No other store of the
+ * writer is read by the consumer first.
+ */
+#if SWAPS
+byte observed = FIRST;
+#else
+#define observed mem[CG]
+#endif
+
+/* A reset is done by another CPU: what it has stored, and is not seen yet */
+#if RESETS
+byte rpv[NLOC];
+int rpending;
+#else
+#define rpending 0
+#endif
+
+#define quiet (wdone && cdone && !pending && !rpending && observed == mem[CG])
 
 /* -- The writer ------------------------------------------------------- */
 
@@ -182,8 +220,17 @@ byte gcm[8];		/* words committed in a generation */
 inline wmb()
 {
 	if
-	:: !pending
+	:: !pending && observed == mem[CG]
 	:: else -> turn = DRAIN; turn == WRITER
+	fi
+}
+
+/* Whoever sees commit_page saw the rest before; another CPU may not have. */
+inline wmb_left()
+{
+	if
+	:: !pending
+	:: else -> turn = DRAIN_LEFT; turn == WRITER
 	fi
 }
 
@@ -191,9 +238,20 @@ inline wmb()
 #define SEE(x)	:: atomic { (pending & BIT(x)) ->			\
 	mem[x] = pv[x]; pv[x] = 0; pending = pending & ~BIT(x);		\
 	if								\
-	:: !pending && turn == DRAIN -> turn = WRITER			\
+	:: drained -> turn = WRITER					\
 	:: else								\
 	fi }
+
+#define drained	(!pending && (turn == DRAIN_LEFT || (turn == DRAIN && observed == mem[CG])))
+
+/* The same of a reset. [RESET] The even epoch is seen last. */
+#ifdef BREAK_RESET_END
+#define epoch_is_next	1
+#else
+#define epoch_is_next	(rpending == BIT(EPO))
+#endif
+#define SEE_RESET(x) :: atomic { (rpending & BIT(x)) ->			\
+	mem[x] = rpv[x]; rpv[x] = 0; rpending = rpending & ~BIT(x) }
 
 proctype seen()
 {
@@ -203,6 +261,26 @@ end:	do
 	SEE(16) SEE(17) SEE(18) SEE(19) SEE(20) SEE(21) SEE(22) SEE(23)
 #if RING > 2
 	SEE(24) SEE(25) SEE(26) SEE(27) SEE(28) SEE(29) SEE(30)
+#endif
+#if SWAPS
+	:: atomic { observed != mem[CG] ->
+		observed = mem[CG];
+		if
+		:: drained -> turn = WRITER
+		:: else
+		fi }
+#endif
+#if RESETS
+	/* GEN, CM, BEF, CG, EPO, CP of the reset */
+	SEE_RESET(GEN(0)) SEE_RESET(GEN(1)) SEE_RESET(GEN(2))
+	SEE_RESET(CM(0)) SEE_RESET(CM(1)) SEE_RESET(CM(2))
+	SEE_RESET(BEF(0)) SEE_RESET(BEF(1)) SEE_RESET(BEF(2))
+#if RING > 2
+	SEE_RESET(GEN(3)) SEE_RESET(CM(3)) SEE_RESET(BEF(3))
+#endif
+	SEE_RESET(CG) SEE_RESET(CP)
+	:: atomic { (rpending & BIT(EPO)) && epoch_is_next ->
+		mem[EPO] = rpv[EPO]; rpv[EPO] = 0; rpending = rpending & ~BIT(EPO) }
 #endif
 	od
 }
@@ -285,7 +363,7 @@ inline leave()
 	store(CG, genk[nx]);
 	ip();
 #ifndef BREAK_LEFT
-	wmb();		/* [LEFT] */
+	wmb_left();	/* [LEFT] */
 #endif
 	store(CP, nx);
 	cpage = nx; cmk = 0; nx = 0
@@ -473,15 +551,35 @@ inline event()
 
 #define writer_locals(l) byte level = l, tp, t, size, nx, tok, before, i_; bit drop
 
+#if RESETS
+#define rstore(where, what)						\
+	if								\
+	:: !(rpending & BIT(where))					\
+	:: else -> turn = OTHERS; !(rpending & BIT(where)); turn = WRITER \
+	fi;								\
+	if								\
+	:: mem[where] == (what)						\
+	:: else -> rpv[where] = (what); rpending = rpending | BIT(where)	\
+	fi
+
+inline rwmb()
+{
+	if
+	:: !rpending
+	:: else -> turn = OTHERS; !rpending; turn = WRITER
+	fi
+}
+
+/* Another CPU does this. No writer runs meanwhile. */
 inline reset()
 {
 	/* record_disabled, a grace period, reader_lock */
 	turn = OTHERS;
-	!lock && !pending -> lock = 1; turn = WRITER;
+	!lock && !pending && observed == mem[CG] -> lock = 1; turn = WRITER;
 	nreset--;
-	store(EPO, mem[EPO] + 1);
+	rstore(EPO, mem[EPO] + 1);
 #ifndef BREAK_RESET_BEGIN
-	wmb();		/* [RESET] */
+	rwmb();		/* [RESET] */
 #endif
 	d_step {
 		nx = MOD(genk[cpage] + 1);
@@ -501,23 +599,28 @@ inline reset()
 	}
 	do
 	:: i_ < NSB ->
-		store(GEN(i_), genk[i_]);
-		store(BEF(i_), 0);
-		store(CM(i_), 0);
+		rstore(GEN(i_), genk[i_]);
+		rstore(BEF(i_), 0);
+		rstore(CM(i_), 0);
 		i_++
 	:: else -> break
 	od;
 	i_ = 0;
-	store(CG, nx);
-	store(CP, tail);
+	rstore(CG, nx);
+	rstore(CP, tail);
 	nx = 0;
-#ifndef BREAK_RESET_END
-	wmb();		/* [RESET] */
+	/* [RESET] store-release: see epoch_is_next */
+	rstore(EPO, (mem[EPO] + 2) & ~1);
+#ifndef BREAK_RESET_BACK
+	rwmb();		/* record_disabled is counted down after all that */
 #endif
-	/* The writers come back without a further barrier. */
-	store(EPO, (mem[EPO] + 2) & ~1);
+#if SWAPS
+	/* to see it, the consumer takes the lock */
+	turn = OTHERS; observed == mem[CG]; turn = WRITER;
+#endif
 	lock = 0
 }
+#endif
 
 proctype task()
 {
@@ -562,6 +665,17 @@ end:	do
 /* -- The consumer ----------------------------------------------------- */
 
 #if SWAPS
+#ifdef BREAK_LEFT_RELEASE
+#define released	1
+#else
+#define released	(observed == mem[CG])
+#endif
+#if defined(BREAK_LOSS_RELEASE) || defined(BREAK_LEFT_RELEASE)
+#define loss_released	1
+#else
+#define loss_released	(observed == mem[CG])
+#endif
+
 proctype consumer()
 {
 	byte n = SWAPS, k, end_, old, pc;
@@ -595,11 +709,22 @@ proctype consumer()
 		od;
 		k = 0;
 		pc = 3 }
-	/* Its stores are seen in any order. */
-	:: atomic { turn != WRITER && pc == 3 && !marked -> mem[CM(rid)] = end_ | MARK; marked = 1 }
-	:: atomic { turn != WRITER && pc == 3 && !lossed && rend[rid] -> mem[WORD(rid, rend[rid])] = LOSS; lossed = 1 }
-	:: atomic { turn != WRITER && pc == 3 -> marked = 0; lossed = 0; end_ = 0; mem[CM(rid)] = 0; pc = 4 }
-	:: atomic { turn != WRITER && pc == 4 ->
+	/* Its stores are seen in any order, but after [LEFT] */
+#ifndef LOSS_ONLY
+	:: atomic { turn != WRITER && pc == 3 && !marked && released ->
+		/* where its records end, if that is not where the padding was */
+		mem[CM(rid)] = (rend[rid] && rend[rid] < end_ -> rend[rid] : end_) | MARK; marked = 1 }
+#endif
+	:: atomic { turn != WRITER && pc == 3 && !lossed && rend[rid] && loss_released ->
+		mem[WORD(rid, rend[rid])] = LOSS; lossed = 1 }
+#ifndef LOSS_ONLY
+	:: atomic { turn != WRITER && pc == 3 && released ->
+		marked = 0; lossed = 0; end_ = 0; mem[CM(rid)] = 0; pc = 4 }
+#else
+	:: atomic { turn != WRITER && pc == 3 && observed == mem[CG] ->
+		lossed = 0; end_ = 0; pc = 4 }
+#endif
+	:: atomic { turn != WRITER && pc == 4 && observed == mem[CG] ->
 		/* a full barrier; the sub-buffer goes back */
 		wr[rid] = 0; ent[rid] = 0; rend[rid] = 0; unstub(rid);
 		mem[CM(rid)] = 0;
@@ -811,7 +936,7 @@ proctype observer()
 		:: !done && !guess -> guess = 2; bef = mem[BEF(1)]
 		:: need(J_BEF, J_FIND) && guess == nid + 1 -> done = done | J_BEF
 #endif
-		:: need(J_CG, 0) -> cg = mem[CG]; done = done | J_CG
+		:: need(J_CG, 0) -> cg = observed; done = done | J_CG
 		:: need(J_FIND, J_CG) ->
 			find();
 			if
@@ -844,7 +969,7 @@ proctype observer()
 		fi;
 		if
 		:: need(D_CG, 0) ->
-			cg = mem[CG];
+			cg = observed;
 			done = done | D_CG | (cg == n -> D_SIZE | D_NEXT : D_CM | D_CG2)
 		:: need(D_SIZE, N_CG) ->
 #ifdef BREAK_SIZE
@@ -859,7 +984,7 @@ proctype observer()
 		LOAD_WORD(1)
 		:: need(D_GEN, N_CHECK) -> gen = mem[GEN(id)]; done = done | D_GEN
 		:: need(D_EPO, N_CHECK) -> epo = mem[EPO]; done = done | D_EPO
-		:: need(D_CG2, N_CHECK | D_CG) -> cg2 = mem[CG]; done = done | D_CG2
+		:: need(D_CG2, N_CHECK | D_CG) -> cg2 = observed; done = done | D_CG2
 		:: need(D_BEF, N_CHECK | D_CG | D_NID) -> bef = mem[BEF(nid)]; done = done | D_BEF
 		:: need(D_GEN2, N_NEXT) -> gen2 = mem[GEN(nid)]; done = done | D_GEN2
 		:: need(D_EPO2, N_NEXT) -> epo2 = mem[EPO]; done = done | D_EPO2

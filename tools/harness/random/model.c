@@ -161,7 +161,7 @@ static void show_instance(int inst)
 	       PAGE / 1024 << in->order);
 	for (cpu = 0; cpu < nr_cpus; cpu++)
 		printf(", cpu %u: %lu, %d mappings, %u events%s%s", cpu, in->nr_pages[cpu],
-		       count_mappings(inst, cpu, false), shared->live[inst][cpu].seq,
+		       count_mappings(inst, cpu), shared->live[inst][cpu].seq,
 		       shared->live[inst][cpu].vague ? " and others" : "",
 		       shared->live[inst][cpu].loose ? " in any order" : "");
 	printf(", %s%s%s%s%s%s%s%d%%\n", tracers[in->tracer], in->allocated ? ", snapshot" : "",

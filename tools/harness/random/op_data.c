@@ -74,12 +74,8 @@ static const char *judge_write(const struct order *o, const struct answer *a)
 /* Text: it sets off a trigger on ftrace/print, which takes a snapshot. */
 static bool choose_mark(struct order *o)
 {
-	const struct instance *in;
-
 	o->inst = below(INSTANCES);
-	in = &instances[o->inst];
-	/* Without a snapshot buffer it would turn off all tracing. */
-	return in->exists && (storm || !in->trigger || in->allocated);
+	return instances[o->inst].exists;
 }
 
 static void perform_mark(const struct order *o, struct answer *a)
@@ -166,7 +162,8 @@ static const char *judge_read(const struct order *o, const struct answer *a)
 
 	judge_begin();
 	why(is(!f), EBADF);
-	if (f->kind != TRACE) {
+	why(is(f->kind == LIVE), EINVAL);
+	if (f->kind != TRACE && f->kind != LIVE) {
 		why(unless_storm(is(!a->value && !f->spare)), EAGAIN);
 		why(f->spare || f->kind == PIPE ? MAYBE : NO, EAGAIN);
 		why(storm && !(f->flags & O_NONBLOCK) ? MAYBE : NO, EINTR);
@@ -179,7 +176,7 @@ static const char *judge_read(const struct order *o, const struct answer *a)
 		return bad;
 	if (!a->err && !a->ret && !storm && !o->flags)
 		return "read() gave nothing of a buffer that has events";
-	if (o->flags && f->kind != TRACE)
+	if (o->flags && f->kind != TRACE && f->kind != LIVE)
 		unseen(f);
 	if (f->kind == RAW && o->len != (long)subbuf_size(f->inst))
 		f->spare = true;

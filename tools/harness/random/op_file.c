@@ -26,7 +26,9 @@ static bool any_open(struct order *o)
 
 /* ---- open, close ---- */
 
-static const char *const names[NR_KINDS] = { "trace_pipe_raw", "trace", "trace_pipe" };
+static const char *const names[NR_KINDS] = {
+	"trace_pipe_raw", "trace", "trace_pipe", "trace_live",
+};
 
 static bool choose_open(struct order *o)
 {
@@ -42,8 +44,8 @@ static bool choose_open(struct order *o)
 	if (!any_instance(o))
 		return false;
 	o->cpu = below(nr_cpus);
-	o->value = one_in(12) ? TRACE : one_in(16) ? PIPE : RAW;
-	if (o->value != RAW && one_in(2))
+	o->value = one_in(12) ? TRACE : one_in(16) ? PIPE : one_in(4) ? LIVE : RAW;
+	if ((o->value == TRACE || o->value == PIPE) && one_in(2))
 		o->cpu = -1;
 	o->flags = O_RDONLY;
 	if (!storm || one_in(2))
@@ -92,6 +94,10 @@ static const char *judge_open(const struct order *o, const struct answer *a)
 	why_gone(o);
 	if (o->value == PIPE)
 		why(pipe_taken(o->inst, o->cpu), EBUSY);
+	if (o->value == LIVE) {
+		why(snapshot_users(o->inst), EBUSY);
+		why(unless_storm(NO), ENOMEM);
+	}
 	bad = judged(a);
 	if (bad || a->err)
 		return bad;
@@ -153,7 +159,9 @@ static const char *judge_poll(const struct order *o, const struct answer *a)
 		return bad;
 	if (!f)
 		return a->amount & POLLNVAL ? NULL : "poll() of a closed file";
-	if (f->kind != RAW || f->watches)
+	if (f->kind == LIVE && !f->watches && !readable)
+		return "poll() of an observer without a position waits";
+	if (f->kind != RAW)
 		return NULL;
 	if (!a->value && readable)
 		return "poll() calls an empty buffer readable";
@@ -165,32 +173,21 @@ static const char *judge_poll(const struct order *o, const struct answer *a)
 /* ---- ioctl ---- */
 
 static const unsigned long commands[] = {
-	0, TRACE_MMAP_IOCTL_GET_READER, TRACE_MMAP_IOCTL_LIVE_WAIT, OTHER_COMMAND,
-	TRACE_MMAP_IOCTL_LIVE_WAIT, TRACE_MMAP_IOCTL_LIVE_WAIT,
+	0, TRACE_MMAP_IOCTL_GET_READER, OTHER_COMMAND,
 };
 
-enum { WAKE, GET_READER, LIVE_NULL, OTHER, LIVE_POSITION, LIVE_BAD_POINTER };
+enum { WAKE, GET_READER, OTHER };
 
 static bool choose_ioctl(struct order *o)
 {
-	o->value = below(6);
-	o->off = one_in(2) ? 0 : prng();
+	o->value = below(3);
 	return any_open(o);
 }
 
 static void perform_ioctl(const struct order *o, struct answer *a)
 {
-	struct trace_live_position pos = {
-		.bytes = o->off & 0xff, .generation = o->off >> 8 & 7, .epoch = o->off >> 16 & 3,
-	};
-	void *arg = NULL;
-
-	if (o->value == LIVE_POSITION)
-		arg = &pos;
-	else if (o->value == LIVE_BAD_POINTER)
-		arg = (void *)16;
 	may_block(true);
-	note(a, ioctl(fd_of(o), commands[o->value], arg));
+	note(a, ioctl(fd_of(o), commands[o->value], NULL));
 	may_block(false);
 }
 
@@ -200,22 +197,9 @@ static void why_not_ioctl(const struct order *o, const struct file *f)
 		why(YES, ENOTTY);
 		return;
 	}
-	switch (o->value) {
-	case GET_READER:
-		why(mapped(f->inst, f->cpu) == NO ? YES : unless_storm(NO), ENODEV);
+	if (o->value == GET_READER) {
+		why(held(f->inst, f->cpu) == NO ? YES : unless_storm(NO), ENODEV);
 		why(storm && !(f->flags & O_NONBLOCK) ? MAYBE : NO, EINTR);
-		break;
-	case LIVE_BAD_POINTER:
-		why(YES, EFAULT);
-		why(MAYBE, ENODEV);
-		break;
-	case LIVE_POSITION:
-		why(MAYBE, EINVAL);
-		why(live_mapped(f->inst, f->cpu) == NO ? YES : unless_storm(NO), ENODEV);
-		break;
-	case LIVE_NULL:
-		why(live_mapped(f->inst, f->cpu) == NO ? YES : unless_storm(NO), ENODEV);
-		break;
 	}
 }
 
@@ -234,8 +218,6 @@ static const char *judge_ioctl(const struct order *o, const struct answer *a)
 		return bad;
 	if (o->value == GET_READER && !a->err && f->cpu >= 0)
 		shared->live[f->inst][f->cpu].tally.unknown_loss = true;
-	if (o->value == LIVE_POSITION)
-		f->watches = true;
 	return NULL;
 }
 

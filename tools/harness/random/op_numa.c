@@ -4,8 +4,8 @@
  *
  * Those of a buffer stay where they are: migration takes pages from the LRU
  * lists only, and they are on none. Where they are is asked first. Nobody else
- * can change that, nor which of them the worker has at all (MADV_DONTNEED), so
- * every answer is known, in a storm too. A page of the worker's own shows that
+ * can change that, nor which of them the worker has at all, so every answer is
+ * known, in a storm too. A page of the worker's own shows that
  * other pages do move.
  */
 #define _GNU_SOURCE

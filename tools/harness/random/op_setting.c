@@ -60,7 +60,7 @@ static const char *judge_resize(const struct order *o, const struct answer *a)
 	why(is(!o->value || o->text[0] == 's'), EINVAL);
 	if (storm || !same_size(o, nr)) {
 		if (wrong != 1)
-			why(unless_storm(mapped(o->inst, o->cpu)), EBUSY);
+			why(unless_storm(held(o->inst, o->cpu)), EBUSY);
 		why(readers_of_trace(o->inst, o->cpu), EBUSY);
 	}
 	bad = judged(a);
@@ -131,7 +131,7 @@ static const char *judge_subbuf(const struct order *o, const struct answer *a)
 	else if (!valid)
 		why(YES, EINVAL);
 	else if (storm || order_of(kb) != (int)in->order) {
-		why(unless_storm(mapped(o->inst, -1)), EBUSY);
+		why(unless_storm(held(o->inst, -1)), EBUSY);
 		why(readers_of_trace(o->inst, -1), EBUSY);
 		why(in->tracer == TRACER_NOP ? NO : MAYBE, EBUSY);
 	}

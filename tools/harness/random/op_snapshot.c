@@ -115,9 +115,6 @@ static bool choose_snapshot(struct order *o)
 		return false;
 	o->value = one_in(2) ? 1 : below(3);
 	o->cpu = one_in(2) ? -1 : (int)below(nr_cpus);
-	/* A trigger without a buffer turns off all tracing. */
-	if (!storm && !o->value && instances[o->inst].trigger)
-		return false;
 	snprintf(o->text, sizeof(o->text), "%ld", o->value);
 	return true;
 }
@@ -164,10 +161,12 @@ static const char *judge_snapshot(const struct order *o, const struct answer *a)
 	why_gone(o);
 	why(unless_storm(is(in->tracer >= TRACER_LATENCY || in->hist)), EBUSY);
 	if (o->value == 1) {
-		why(mapped(o->inst, -1), EBUSY);
+		why(held(o->inst, -1), EBUSY);
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	}
 	why(is(!o->value && o->cpu >= 0), EINVAL);
+	/* A trigger counts on it. */
+	why(!o->value && o->cpu < 0 ? unless_storm(is(in->trigger)) : NO, EBUSY);
 	bad = judged(a);
 	if (!bad && !a->err)
 		snapshot_written(o);
@@ -201,7 +200,7 @@ static const char *judge_trigger(const struct order *o, const struct answer *a)
 	why_gone(o);
 	if (set) {
 		why(unless_storm(is(in->trigger)), EEXIST);
-		why(mapped(o->inst, -1), EBUSY);
+		why(held(o->inst, -1), EBUSY);
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	} else {
 		why(unless_storm(is(!in->trigger)) == NO ? NO : MAYBE, ENOENT);
@@ -244,7 +243,7 @@ static const char *judge_hist(const struct order *o, const struct answer *a)
 	if (set) {
 		why(unless_storm(is(in->hist)), EBUSY);
 		why(unless_storm(NO), EEXIST);
-		why(mapped(o->inst, -1), EBUSY);
+		why(held(o->inst, -1), EBUSY);
 		why(unless_storm(is(in->tracer >= TRACER_LATENCY)), EBUSY);
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	} else {
@@ -308,7 +307,7 @@ static void tracer_set(int inst, int tracer)
 	if (tracer >= TRACER_LATENCY)
 		in->allocated = true;
 	else if (in->tracer >= TRACER_LATENCY)
-		in->allocated = false;
+		in->allocated = in->trigger;
 	in->tracer = tracer;
 	mark_swapped(inst);
 }

@@ -3,8 +3,8 @@
 #include "random.h"
 
 static const struct operation *const groups[] = {
-	map_operations, file_operations, data_operations, process_operations,
-	setting_operations, snapshot_operations, numa_operations,
+	map_operations, file_operations, live_operations, data_operations,
+	process_operations, setting_operations, snapshot_operations, numa_operations,
 };
 
 static const struct operation *all[64];

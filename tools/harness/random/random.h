@@ -126,7 +126,8 @@ struct operation {
 	const char	*(*judge)(const struct order *o, const struct answer *a);
 };
 
-extern const struct operation map_operations[], file_operations[], data_operations[],
+extern const struct operation map_operations[], file_operations[], live_operations[],
+			      data_operations[],
 			      process_operations[], setting_operations[],
 			      snapshot_operations[], numa_operations[];
 const struct operation *operation(int op);
@@ -168,7 +169,7 @@ const char *judged(const struct answer *a);
 const char *complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- model.c: instances and open files ---- */
-enum kind { RAW, TRACE, PIPE, NR_KINDS };
+enum kind { RAW, TRACE, PIPE, LIVE, NR_KINDS };
 
 struct file {
 	int		refs;		/* descriptors and mappings */
@@ -177,7 +178,7 @@ struct file {
 	int		flags;
 	bool		swapped;	/* a snapshot was taken since it was opened */
 	bool		spare;		/* a read left part of a sub-buffer behind */
-	bool		watches;	/* has a position of the live view */
+	bool		watches;	/* of an observer: it has told a position */
 };
 
 struct instance {
@@ -261,9 +262,9 @@ void worker_begin(struct worker *w);
 void worker_gone(struct worker *w, bool descriptors);
 void worker_copy(struct worker *to, const struct worker *from);
 struct file *file_at(const struct order *o);
-int count_mappings(int inst, int cpu, bool live);
-enum tri mapped(int inst, int cpu);
-enum tri live_mapped(int inst, int cpu);
+int count_mappings(int inst, int cpu);
+/* Mapped or observed: that holds off sizes and snapshots, and lets GET_READER work. */
+enum tri held(int inst, int cpu);
 
 struct area *area_of(struct worker *w, long at);
 struct area *any_area(struct worker *w);
@@ -276,9 +277,8 @@ struct area *add_area(struct worker *w, long at, long len, uint64_t off, int fil
 /* Some call failed that may have unmapped what was in its way. */
 void forgive_removed(struct worker *w, long at, long len);
 const char *compare_areas(const struct worker *w);
-/* Pages of the mapping and of the live index. */
+/* Pages of the mapping. */
 unsigned long map_pages(int inst, int cpu);
-unsigned long index_pages(int inst, int cpu);
 
 static inline struct worker *worker_of(const struct order *o)
 {

@@ -63,7 +63,7 @@ struct file *file_at(const struct order *o)
 }
 
 /* Of one CPU, or (-1) of any. */
-int count_mappings(int inst, int cpu, bool live)
+int count_mappings(int inst, int cpu)
 {
 	const struct worker *w;
 	const struct area *area;
@@ -73,8 +73,7 @@ int count_mappings(int inst, int cpu, bool live)
 	for (w = workers; w < workers + WORKERS; w++) {
 		for (area = w->areas; area < w->areas + w->nr_areas; area++) {
 			f = &files[area->file];
-			n += f->inst == inst && (cpu < 0 || f->cpu == cpu) &&
-			     (!live || area->off == TRACE_MMAP_LIVE_OFFSET);
+			n += f->inst == inst && (cpu < 0 || f->cpu == cpu);
 		}
 	}
 	return n;
@@ -86,14 +85,19 @@ static enum tri at_least(int n)
 	return n ? YES : unless_storm(NO);
 }
 
-enum tri mapped(int inst, int cpu)
+static int count_observers(int inst, int cpu)
 {
-	return at_least(count_mappings(inst, cpu, false));
+	int i, n = 0;
+
+	for (i = 0; i < FILES; i++)
+		n += files[i].refs && files[i].kind == LIVE && files[i].inst == inst &&
+		     (cpu < 0 || files[i].cpu == cpu);
+	return n;
 }
 
-enum tri live_mapped(int inst, int cpu)
+enum tri held(int inst, int cpu)
 {
-	return at_least(count_mappings(inst, cpu, true));
+	return at_least(count_mappings(inst, cpu) + count_observers(inst, cpu));
 }
 
 struct area *area_of(struct worker *w, long at)
@@ -244,12 +248,4 @@ const char *compare_areas(const struct worker *w)
 unsigned long map_pages(int inst, int cpu)
 {
 	return (instances[inst].nr_pages[cpu] + 2) << instances[inst].order;
-}
-
-unsigned long index_pages(int inst, int cpu)
-{
-	size_t len = sizeof(struct trace_live_index) +
-		     (instances[inst].nr_pages[cpu] + 1) * sizeof(struct trace_live_subbuf);
-
-	return (len + PAGE - 1) / PAGE;
 }

@@ -3,10 +3,10 @@
 #
 # suites/command.sh [NAME...]: the tracemap command in the guest, by the scripts
 # tools/tracing/tracemap/tests/NAME.guest; without a name all of them, and the
-# same script on three kernels ("same"; "stat"; "record", whose files are read here
-# by trace-cmd report then).
+# same script on three kernels ("same"; "stat"; "flow"; "record", whose files are read
+# here by trace-cmd report then).
 #
-# KERNELS= picks some of the three for "record" and "stat".
+# KERNELS= picks some of the three for "record", "stat" and "flow".
 #
 # SANITIZE=yes runs them with a command built with the address and undefined
 # sanitizers; what these find is a failure of its own.
@@ -99,15 +99,15 @@ run_record()
 	return $status
 }
 
-# Where the figures come from differs, and what they say does not.
-run_stat()
+# run_everywhere NAME: where the figures come from differs, and what they say does not.
+run_everywhere()
 {
 	local kernel status=0
 	for kernel in ${KERNELS:-ours stock 6.12}; do
 		case $kernel in
-		ours)	run stat ;;
-		stock)	SERIES=none run stat ;;
-		*)	LINUX=$kernel run stat ;;
+		ours)	run "$1" "WAYS='read map observe'" ;;
+		stock)	SERIES=none run "$1" WAYS=read ;;
+		*)	LINUX=$kernel run "$1" "WAYS='read map'" ;;
 		esac >"$work/results" || status=1
 		sed -E "s/^((not )?ok - .*)/\1, on $kernel/" "$work/results"
 	done
@@ -119,7 +119,7 @@ run_test()
 	case $1 in
 	json)	run_json ;;
 	same)	run_same ;;
-	stat)	run_stat ;;
+	stat|flow) run_everywhere "$1" ;;
 	record)	run_record ;;
 	*)	run "$1" ;;
 	esac

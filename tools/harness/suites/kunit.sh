@@ -5,16 +5,14 @@
 # that flavour, or, for uml (the default), as a program of this machine.
 
 . "$(dirname "$0")/../lib.sh"
-
-suites='ring_buffer*'
+. "$harness/kunit.sh"
 
 # What the kernel said, without its time stamps.
 run_uml()
 {
 	local image status=0
 	image=$(FLAVOUR=uml "$harness/kernel.sh")
-	timeout "${LIMIT:-600}" "$image/linux" mem=256M con0=fd:0,fd:1 \
-		"kunit.filter_glob=$suites" kunit_shutdown=halt </dev/null >"$work/said" 2>&1 || status=$?
+	kunit_in_uml "$image" >"$work/said" || status=$?
 	"$harness/splats.sh" "$work/said" | sed 's/^/   | /' >&2 || status=1
 	return $status
 }
@@ -56,7 +54,7 @@ if [ "$flavour" = uml ]; then
 	results
 else
 	# Two CPUs, and a third that is not there.
-	run_guest "$flavour" 2 "$suites" || status=$?
+	run_guest "$flavour" 2 "$kunit_suites" || status=$?
 	results
 	# Of a buffer for one CPU every allocation may fail; for more, 6.1 warns.
 	run_guest "$flavour" 1 ring_buffer_faults || status=$?

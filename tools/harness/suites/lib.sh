@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/lib.sh [host|ours|stock|mainline|special|cost]...: libtracemap. First
-# what needs no kernel, under the sanitizers; then the same test program in a
+# suites/lib.sh [host|ours|stock|mainline|special|formats|cost]...: libtracemap.
+# First what needs no kernel, under the sanitizers; then the same test program in a
 # guest of our kernel, of stock 6.1 and of mainline's 6.12, and in guests with
-# much memory and with a CPU that is not up yet; then what merging costs, in a
+# much memory and with a CPU that is not up yet; then the text of every event that
+# our kernel and 6.12 have, beside libtraceevent's; then what merging costs, in a
 # guest whose clock counts instructions. The default is all.
 
 . "$(dirname "$0")/../lib.sh"
@@ -22,6 +23,18 @@ build()
 	gcc -O2 -static -Wall -Wextra -Werror -D_FILE_OFFSET_BITS=64 -I"$library" \
 		-idirafter "$top/include/uapi" -o "$work/with/merge_cost" \
 		"$library"/tests/cost/merge_cost.c "$work/lib/libtracemap.a"
+	# shellcheck disable=SC2046 # several flags
+	gcc -O2 -static -Wall -Wextra -Werror -D_FILE_OFFSET_BITS=64 -I"$library" \
+		-idirafter "$top/include/uapi" $(pkg-config --cflags libtraceevent) \
+		-o "$work/with/event_test" "$library"/event*.c "$work/lib/libtracemap.a" \
+		$(pkg-config --static --libs libtraceevent)
+}
+
+# Each event's compiled print format, on the events of the guest's kernel.
+formats()
+{
+	WITH=$work/with LIMIT=900 "$harness/guest.sh" './event_test /sys/kernel/tracing' >"$work/formats" || status=1
+	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/formats"
 }
 
 # What huge buffers need is memory; that they are mapped by 4 KiB pages is slow.
@@ -40,10 +53,15 @@ guest()
 		"./lib_guest $1 '${2:-}'" || status=1
 }
 
+cost()
+{
+	ICOUNT=yes WITH=$work/with "$harness/guest.sh" "./merge_cost instructions" || status=1
+}
+
 scratch
 mkdir "$work/with"
 status=0
-[ $# -gt 0 ] || set -- host ours stock mainline special cost
+[ $# -gt 0 ] || set -- host ours stock mainline special formats cost
 step "building libtracemap and its test" lib build
 for what; do
 	case $what in
@@ -55,8 +73,9 @@ for what; do
 	stock)		SERIES=none guest stock ;;
 	mainline)	LINUX=6.12 guest mainline ;;
 	special)	special ;;
-	cost)		ICOUNT=yes WITH=$work/with "$harness/guest.sh" ./merge_cost || status=1 ;;
-	*)		die "lib.sh $what: not one of host, ours, stock, mainline, special, cost" ;;
+	formats)	formats ours; LINUX=6.12 formats 6.12 ;;
+	cost)		cost ;;
+	*)		die "lib.sh $what: not one of host, ours, stock, mainline, special, formats, cost" ;;
 	esac
 done
 exit $status

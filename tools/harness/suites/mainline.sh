@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/mainline.sh [ARCH]: mainline's own selftest of the mapping, unmodified, out
-# of Debian's linux-source-6.12, built against our header. Of that tarball
-# this file and the kselftest headers it includes are read, and nothing else.
-# It runs twice, the second time while another instance is observed live; once,
-# on a machine that is named.
+# suites/mainline.sh [ARCH]: mainline's own selftests of what the series brings,
+# unmodified, out of Debian's linux-source-6.12: the one of the mapping, built against
+# our header, and those of ftrace that set the size of sub-buffers, take a snapshot and
+# write markers. Of that tarball these, what they include and what runs them are
+# read, and nothing else. The one of the mapping runs twice, the second time while
+# another instance is observed live; it alone, and once, on a machine that is named.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
@@ -17,7 +18,8 @@
 peer=/usr/src/linux-source-6.12.tar.xz
 selftests=linux-source-6.12/tools/testing/selftests
 files=(ring-buffer/map_test.c user_events/user_events_selftests.h
-       kselftest.h kselftest_harness.h)
+       kselftest.h kselftest_harness.h ftrace/ftracetest ftrace/test.d/functions
+       ftrace/test.d/00basic/{ringbuffer_subbuf_size,snapshot1,trace_marker}.tc)
 tree=$cache/mainline-6.12-$(cksum <<<"${files[*]}" | tr ' ' -)
 
 unpack()
@@ -42,7 +44,7 @@ scratch
 [ -r "$peer" ] || die "$peer is not there: apt-get install linux-source-6.12"
 (
 	hold_lock mainline
-	[ "$tree" -nt "$peer" ] || step "unpacking mainline's map_test.c" mainline-unpack unpack
+	[ "$tree" -nt "$peer" ] || step "unpacking mainline's selftests" mainline-unpack unpack
 )
 step "building mainline's map_test.c" mainline-build build
 if [ $# -gt 0 ]; then
@@ -52,4 +54,5 @@ fi
 find_base
 build_samples
 cp "$harness/suites/mainline.guest" "$work/with/mainline"
+cp -r "$tree/ftrace" "$work/with/ftrace"
 WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" 'sh ./mainline'

@@ -3,6 +3,9 @@
  * What goes on beside writers, observers and consumers; and, in the act that
  * is about waking, the writer of single events.
  */
+#include <poll.h>
+#include <sys/ioctl.h>
+
 #include "torture.h"
 
 static void reset(int cpu)
@@ -23,18 +26,40 @@ static void flip_overwrite(void)
 
 static void map_and_unmap(int cpu)
 {
-	int fd = cpu_file(&this_round.ti, cpu, "trace_pipe_raw", O_RDONLY);
-	struct live_mapping map = { .size = 0 };
+	struct mapped_buffer mb;
 	int i;
 
 	for (i = below(5); i >= 0; i--) {
-		if (live_map(&map, fd))
+		if (buffer_map(&mb, &this_round.ti, cpu, O_NONBLOCK))
 			continue;
 		add(shared->deeds[MAPPINGS_MADE], 1);
 		sleep_ms(below(3));
-		live_unmap(&map);
+		buffer_unmap(&mb);
 	}
-	close(fd);
+}
+
+/* One that comes, waits at any mark, and goes whether or not it was woken. */
+static void visit(int cpu)
+{
+	struct live_mapping map = { .size = 0 };
+	struct trace_live_position p;
+	struct live_observer o;
+	struct pollfd pfd = { .events = POLLIN };
+
+	pfd.fd = cpu_file(&this_round.ti, cpu, "trace_live", O_RDONLY);
+	if (pfd.fd < 0 || live_map(&map, pfd.fd)) {
+		fail(STUCK, "cpu %d: a visitor is not let in", cpu);
+	} else if (!live_attach(&o, &map, LIVE_FROM_NOW)) {
+		p = live_position(&o, any_mark());
+		if (ioctl(pfd.fd, TRACE_LIVE_IOCTL_WAIT, &p))
+			fail(STUCK, "cpu %d: a visitor cannot wait: %s", cpu, strerror(errno));
+		poll(&pfd, 1, below(4));
+		add(shared->deeds[VISITS], 1);
+	}
+	if (map.index)
+		live_unmap(&map);
+	if (pfd.fd >= 0)
+		close(pfd.fd);
 }
 
 /* Takes a CPU away for a while. The first one stays. */
@@ -74,8 +99,10 @@ void disturb(enum act act)
 			flip_overwrite();
 			break;
 		case 2:
-			if (!stock)
+			if (!stock) {
 				map_and_unmap(cpu);
+				visit(cpu);
+			}
 			break;
 		case 3:
 			if (step < 4)

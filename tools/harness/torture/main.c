@@ -46,6 +46,7 @@ static const char *const deeds[] = {
 	[OBSERVERS_SLEPT]	= "sleeps of observers",
 	[FLIPS_OF_OVERWRITE]	= "flips of overwrite",
 	[MAPPINGS_MADE]		= "mappings beside",
+	[VISITS]		= "observers that came, waited and went",
 	[CPUS_AWAY]		= "CPUs gone and come back",
 	[EVENTS_DISCARDED]	= "acts with discarded events",
 };

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 
 #include "torture.h"
 
@@ -34,8 +35,9 @@ complain(const struct observer *ob, enum fault fault, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(what, sizeof(what), fmt, args);
 	va_end(args);
-	fail(fault, "cpu %d, %s observer: %s (generation %u pos %u final %d)", ob->cpu,
-	     speeds[ob->speed], what, ob->o.generation, ob->o.pos, ob->o.final);
+	fail(fault, "cpu %d, %s observer: %s (generation %llu pos %u final %d)", ob->cpu,
+	     speeds[ob->speed], what, (unsigned long long)ob->o.generation, ob->o.pos,
+	     ob->o.final);
 }
 
 /* Each event of an epoch was before it started, or seen, or missed. */
@@ -52,7 +54,7 @@ static int attach_mapping(struct observer *ob, enum live_start from)
 	int ret, tries;
 
 	for (tries = 0; tries < 5000; tries++) {
-		ret = live_attach_mapping(&ob->o, &ob->map, &this_round.format, from);
+		ret = live_attach(&ob->o, &ob->map, from);
 		if (ret != -EAGAIN)
 			break;
 		sleep_ms(1);	/* a reset goes on */
@@ -62,14 +64,10 @@ static int attach_mapping(struct observer *ob, enum live_start from)
 
 static bool attach(struct observer *ob, enum live_start from)
 {
-	long long start = monotonic_ns();
 	int ret;
 
-	ob->fd = cpu_file(&this_round.ti, ob->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
-	/* It is -EAGAIN while CPUs come and go. */
-	while ((ret = live_map(&ob->map, ob->fd)) == -EAGAIN &&
-	       monotonic_ns() - start < WOKEN_MS * 1000000LL)
-		sleep_ms(1);
+	ob->fd = cpu_file(&this_round.ti, ob->cpu, "trace_live", O_RDONLY);
+	ret = ob->fd < 0 ? ob->fd : live_map(&ob->map, ob->fd);
 	if (!ret)
 		ret = attach_mapping(ob, from);
 	if (ret) {
@@ -206,11 +204,33 @@ static int try_look(struct observer *ob)
 	return ret;
 }
 
+/*
+ * A mark that may not be reached for a long time, or never: in the sub-buffer that
+ * is written, in a later one, a share of the buffer, or past its end.
+ */
+uint64_t any_mark(void)
+{
+	switch (below(6)) {
+	case 0:
+		return 0;
+	case 1:
+		return below(300);
+	case 2:
+		return this_round.format.subbuf_size + below(5000);
+	case 3:
+		return below(16) * (uint64_t)this_round.format.subbuf_size;
+	case 4:
+		return ~0ULL;
+	default:
+		return below(9000);
+	}
+}
+
 /* Sleeps until there is more. SIGUSR1 ends that, here and nowhere else. */
 static void wait_for_more(struct observer *ob)
 {
 	bool any = now(shared->begun) == SINGLE + 1 || below(2);
-	struct trace_live_position p = live_position(&ob->o, any ? 1 : below(9000));
+	struct trace_live_position p = live_position(&ob->o, any ? 1 : any_mark());
 	struct timespec most = { any ? STUCK_MS / 1000 : 0, any ? 0 : 50000000 };
 	struct pollfd pfd = { .fd = ob->fd, .events = POLLIN };
 	sigset_t none;
@@ -218,8 +238,8 @@ static void wait_for_more(struct observer *ob)
 
 	set(shared->at[ob->cpu], ob->o.count);
 	set(shared->asleep[ob->cpu], any);
-	if (ioctl(ob->fd, TRACE_MMAP_IOCTL_LIVE_WAIT, &p))
-		complain(ob, STUCK, "LIVE_WAIT: %s", strerror(errno));
+	if (ioctl(ob->fd, TRACE_LIVE_IOCTL_WAIT, &p))
+		complain(ob, STUCK, "WAIT: %s", strerror(errno));
 	sigemptyset(&none);
 	ret = ppoll(&pfd, 1, &most, &none);
 	set(shared->asleep[ob->cpu], 0);
@@ -274,7 +294,7 @@ static void account_figures(struct observer *ob, long long all)
 	struct trace_instance *ti = &this_round.ti;
 	struct live_figures f;
 
-	if (live_figures(&ob->o, ob->map.meta, &f)) {
+	if (live_figures(&ob->o, &f)) {
 		complain(ob, WRONG_FIGURES, "no figures");
 		return;
 	}

@@ -43,7 +43,7 @@ enum fault { NOT_WHOLE, NOT_IN_ORDER, NOT_EXACT, NOT_ONCE, WRONG_FIGURES,
 
 /* What has to happen, lest the run prove little. */
 enum deed { EVENTS_MISSED, LOOKS_REFUSED, RESETS_SEEN, CALM_RESETS_SEEN, OBSERVERS_ATTACHED,
-	    OBSERVERS_SLEPT, FLIPS_OF_OVERWRITE, MAPPINGS_MADE, CPUS_AWAY, EVENTS_DISCARDED,
+	    OBSERVERS_SLEPT, FLIPS_OF_OVERWRITE, MAPPINGS_MADE, VISITS, CPUS_AWAY, EVENTS_DISCARDED,
 	    NR_DEEDS };
 
 /* Between the processes. The first three count acts of this round. */
@@ -119,6 +119,7 @@ void order_take(struct order *o, const struct event *e);
 
 /* observer.c, consumer.c, disturber.c: a process each */
 void observe(int cpu, int speed);
+uint64_t any_mark(void);
 void consume(int cpu, int act);
 void disturb(enum act act);
 void fire_single(int cpu, int act);

@@ -12,13 +12,13 @@ Cell = Union[int, float, str]
 Row = dict[str, Cell]
 
 TABLES = ("meta", "drain", "library", "get_reader", "peers", "irqs_off", "writer", "map", "index", "wakeup",
-          "loss", "cpus", "growth")
+          "quiet", "loss", "cpus", "growth", "merge")
 
 # What was measured; every other key of a line says where.
 MEASURES = {"value", "calls", "copied", "write", "pages", "total", "memory", "min", "max",
-            "subbufs"}
-COSTS = {"value", "pages", "total", "subbufs"}
-MAY_BE_NOTHING = ("loss", "irqs_off")
+            "subbufs", "parse"}
+COSTS = {"value", "pages", "total", "subbufs", "parse"}
+MAY_BE_NOTHING = ("loss", "irqs_off", "quiet")
 
 # A value goes up to the next key: the name of a processor has spaces.
 PAIR = re.compile(r"(\w+)=(.*?)(?=\s+\w+=|\s*$)")

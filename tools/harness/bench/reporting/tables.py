@@ -140,6 +140,41 @@ def library(results: Results) -> Table:
                                    for whose in ("bare", "library"))], rows)
 
 
+# How the cost of merging is counted, and the orders of events.
+COUNTED = {"nanoseconds": "CPU time", "instructions": "instructions"}
+ORDERS = {"alternating": "in turn", "random": "random", "bursts-4": "bursts of 4",
+          "bursts-16": "bursts of 16", "bursts-64": "bursts of 64"}
+
+
+def merge_floor(results: Results, by: str) -> str:
+    """What parsing alone costs."""
+    costs = [float(row["parse"]) for row in results.find("merge", by=by)]
+    unit = {"nanoseconds": "ns of CPU time"}.get(by, by)
+    return f"{min(costs):.1f} to {max(costs):.1f} {unit}"
+
+
+def merging(results: Results) -> Table:
+    """What merging costs, by CPUs and by the order of events."""
+    rows = []
+    counted = [by for by in COUNTED if by in results.axis("merge", "by", "nanoseconds")]
+    for by in counted:
+        for sources in results.axis("merge", "sources", 2, 8, 64, 256, by=by):
+            where: dict[str, Cell] = {"by": by, "sources": sources}
+            rows.append([COUNTED[by], str(sources),
+                         *(f"{results.get('merge', order=order, **where) / parse:.1f}"
+                           for order in ORDERS
+                           for parse in [results.get("merge", "parse", order=order, **where)])])
+    return Table("Merging CPUs with libtracemap, in times the cost of parsing alone",
+                 "Events of 8 bytes, in sub-buffers of 4 KiB in memory. The sub-buffers of each "
+                 "CPU are parsed, and those of all CPUs are merged in the order of time by "
+                 "`tracemap_merge_next()`. In turn: each event is the next CPU's. Random: each "
+                 "is any CPU's. Bursts: so many events of one CPU follow each other, on average. "
+                 "CPU time is that of a thread, measured without a guest: the least of several "
+                 "runs, and so another figure each time. To parse an event took "
+                 + " and ".join(merge_floor(results, by) for by in counted) + ".",
+                 ["counted", "CPUs", *ORDERS.values()], rows, labels=2)
+
+
 def get_reader(results: Results) -> Table:
     """Cost of the ioctl."""
     rows = []
@@ -224,15 +259,27 @@ def writer_observed(results: Results) -> Table:
     costs = [results.get("writer", bench="observed", kernel="ours", observers=count)
              for count in counts]
     return Table(f"Writing an event beside the live view ({results.unit})",
-                 "A tracepoint's event of 32 bytes is written while the live index is mapped, and "
+                 "A tracepoint's event of 32 bytes is written while the buffer is observed, and "
                  "so many more processes follow the buffer by it. They look whenever 5,000 events "
                  "were written, and all they have seen and missed must be as many as were "
                  "written; in between they sleep: there is one CPU. The change is the largest, "
-                 "from nothing mapped.",
-                 ["what is written", "nothing mapped",
+                 "from a buffer that is not observed.",
+                 ["what is written", "not observed",
                   *(f"{count} observer" + "s" * (count != 1) for count in counts), "change"],
                  [["a tracepoint's event", event_cost(unmapped), *map(event_cost, costs),
                    change(max(costs) / unmapped)]])
+
+
+def writer_asleep(results: Results) -> Table:
+    """Writing while an observer sleeps."""
+    awake, asleep = (results.get("writer", bench="asleep", kernel="ours", sleepers=count)
+                     for count in (0, 1))
+    return Table(f"Writing an event while an observer sleeps ({results.unit})",
+                 "A tracepoint's event of 32 bytes is written while the live view is mapped, and "
+                 "then while an observer sleeps until a whole buffer has been written, too.",
+                 ["what is written", "no observer sleeps", "an observer sleeps", "change"],
+                 [["a tracepoint's event", event_cost(awake), event_cost(asleep),
+                   change(asleep / awake)]])
 
 
 def writer_mapped(results: Results) -> Table:
@@ -280,12 +327,13 @@ def index(results: Results) -> Table:
                                          for measure in ("pages", "subbufs", "total", "memory"))
         rows.append([f"{size} MiB", number(subbufs), number(pages), number(total),
                      number(memory), number(memory / subbufs)])
-    return Table(f"`mmap()` of the live index ({results.unit})",
-                 "One call of `mmap()`, the first of that buffer's index, with the sub-buffers of "
-                 "4 KiB mapped already. Memory is what the kernel allocates for it, in bytes: 32 "
-                 "for each sub-buffer, the index's header, the rest of the last page, and what "
-                 "the kernel needs to reach these pages itself.",
-                 ["buffer", "sub-buffers", "pages", "the call", "memory", "memory a sub-buffer"],
+    return Table(f"The first observer: `open()` and `mmap()` of the live index ({results.unit})",
+                 "One call of each, of the `trace_live` of a buffer with sub-buffers of 4 KiB that "
+                 "was not observed before; of the mapping those pages that come before the "
+                 "sub-buffers. Memory is what the kernel allocates for it, in bytes: 32 "
+                 "for each sub-buffer, a pointer to each, by which the kernel finds it, and what "
+                 "a mapping takes besides, with what allocations are rounded up by.",
+                 ["buffer", "sub-buffers", "pages", "the calls", "memory", "memory a sub-buffer"],
                  rows)
 
 
@@ -297,9 +345,26 @@ def wakeup(results: Results) -> Table:
     return Table(f"From an event to a reader that has parsed it ({results.unit})",
                  "Asleep: from the event's time stamp until the only reader has parsed it, who "
                  "slept in `read(2)`, in `GET_READER`, or in `poll(2)` after "
-                 "`TRACE_MMAP_IOCTL_LIVE_WAIT` with one byte as the mark. Awake: the event is "
+                 "`TRACE_LIVE_IOCTL_WAIT` with one byte as the mark. Awake: the event is "
                  "there, and the reader looks. Of several events the cheapest.",
                  ["way to read", "kernel", "asleep", "awake"], rows, labels=2)
+
+
+def quiet(results: Results) -> Table:
+    """What watching an idle CPU does."""
+    rows = [[f"wake-ups of an observer, `{events}` traced",
+             *(f"{results.get('quiet', events=events, observer=where):.1f}"
+               for where in ("elsewhere", "there"))]
+            for events in results.axis("quiet", "events", "power", "function")]
+    rows += [[f"interrupts sent to that CPU, {number(float(count))} observers asleep",
+              f"{results.get('quiet', sleepers=count):.1f}", NOTHING]
+             for count in results.axis("quiet", "sleepers", 0, 1000)]
+    return Table("An idle CPU that is watched, in a second",
+                 "An observer with one byte as the mark runs on another CPU, or on the idle one "
+                 "itself, where each of its wake-ups writes events; where functions are traced, so does "
+                 "each of its calls. By the clock on the wall, in four seconds, and so another "
+                 "figure each time.",
+                 ["what is counted", "observer elsewhere", "observer there"], rows)
 
 
 def crossed(results: Results, table: str, key: str, *needed: Cell,
@@ -350,6 +415,7 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "drain_subbuf": drain_subbuf,
     "drain_calls": drain_calls,
     "library": library,
+    "merging": merging,
     "get_reader": get_reader,
     "irqs_off": irqs_off,
     "peers": peers,
@@ -357,9 +423,11 @@ TABLES: dict[str, Callable[[Results], Table]] = {
     "writer_unmapped": writer_unmapped,
     "writer_mapped": writer_mapped,
     "writer_observed": writer_observed,
+    "writer_asleep": writer_asleep,
     "mapping": mapping,
     "index": index,
     "wakeup": wakeup,
+    "quiet": quiet,
     "loss": loss,
     "cpus": cpus,
     "growth": growth,

@@ -198,7 +198,7 @@ def live_unmapped(results: Results) -> Target:
     """The live view costs nothing where it is not used."""
     ratios = [results.get("writer", kernel="ours", **where)
               / results.get("writer", kernel="before", **where) for where in UNMAPPED.values()]
-    return Target("writing an event, live index not mapped (`ring_buffer_benchmark` / a "
+    return Target("writing an event, not observed (`ring_buffer_benchmark` / a "
                   "tracepoint's)", "within 0.1 % of the kernel before the live view",
                   " / ".join(map(change, ratios)),
                   all(0.999 <= ratio <= 1.001 for ratio in ratios))
@@ -213,8 +213,8 @@ def live_mapped(results: Results) -> Target:
     """The live view costs little where it is used."""
     unmapped = results.get("writer", kernel="ours", **UNMAPPED["a tracepoint's event"])
     ratios = [observed(results, count) / unmapped for count in (0, 16)]
-    return Target("writing an event, live index mapped, 0 / 16 observers",
-                  "within 0.5 % of not mapped", " / ".join(map(change, ratios)),
+    return Target("writing an event, observed, 0 / 16 observers that look",
+                  "within 0.5 % of not observed", " / ".join(map(change, ratios)),
                   max(ratios) <= 1.005)
 
 
@@ -222,6 +222,32 @@ def live_observers(results: Results) -> Target:
     """Who only looks costs nothing."""
     ratio = observed(results, 16) / observed(results, 0)
     return Target("the same, 16 observers against none", "the same", change(ratio), ratio == 1)
+
+
+def live_asleep(results: Results) -> Target:
+    """A sleeping observer costs the writer next to nothing."""
+    awake, asleep = (results.get("writer", kernel="ours", bench="asleep", sleepers=count)
+                     for count in (0, 1))
+    return Target("the same, an observer asleep at a far mark against none",
+                  "within 0.3 %", change(asleep / awake), asleep <= 1.003 * awake)
+
+
+def live_quiet(results: Results) -> Target:
+    """An observer of an idle CPU sleeps."""
+    found: list[Found] = [(float(row["value"]), f"`{row['events']}`, observer {row['observer']}")
+                          for row in results.find("quiet") if "events" in row]
+    rate, where = max(found)
+    return Target("wake-ups a second of an observer of an idle CPU whose idleness is traced, on "
+                  "another CPU or on that one",
+                  "at most 10", f"{rate:.1f} at most ({where})", rate <= 10)
+
+
+def live_interrupts(results: Results) -> Target:
+    """Sleeping observers send no interrupts."""
+    none, many = (results.get("quiet", sleepers=count) for count in (0, 1000))
+    return Target("interrupts sent to the watched CPU in a second, 1,000 observers asleep",
+                  "as many as with none, within 1", f"{many:.1f}, with none {none:.1f}",
+                  many <= none + 1)
 
 
 def live_memory(results: Results) -> Target:
@@ -240,6 +266,13 @@ def live_wakeup(results: Results) -> Target:
     return Target("from an event to the sleeping observer that has parsed it",
                   "within 1.5 times a blocking `read(2)`",
                   f"{number(live)}: {live / read:.2f} times", live <= 1.5 * read)
+
+
+def live_wakeup_before(results: Results) -> Target:
+    """... and as soon as when the watched CPU was interrupted for it."""
+    live = results.get("wakeup", kernel="ours", way="live", state="asleep")
+    return Target("the same, against when each sleep interrupted the watched CPU",
+                  "within 1.5 times 4,131", f"{live / 4131:.2f} times", live <= 1.5 * 4131)
 
 
 def map_slopes(results: Results, kernel: str) -> list[float]:
@@ -291,7 +324,8 @@ TARGETS: list[Callable[[Results], Target]] = [
     get_reader_cost, get_reader_flat, drain_small, drain_large, against_read, against_mainline,
     against_mainline_all, irqs_off, writer_unmapped, writer_mapped, map_page, map_linear,
     map_no_wait, map_memory, observing, observing_calls, live_unmapped, live_mapped,
-    live_observers, live_memory, live_wakeup, library,
+    live_observers, live_asleep, live_quiet, live_interrupts, live_memory, live_wakeup,
+    live_wakeup_before, library,
 ]
 
 

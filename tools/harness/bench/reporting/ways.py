@@ -30,9 +30,9 @@ WAYS = {
         "mapping", "The sub-buffers are mapped. `TRACE_MMAP_IOCTL_GET_READER` tells which to "
         "parse and how far, and the program parses it in place.", "#0072b2", "circle"),
     "live": Way(
-        "live view", "The live index is mapped beside the sub-buffers. An observer parses them in "
-        "place and checks afterwards that nothing was overwritten meanwhile: no system call, and "
-        "no event is taken from anybody.", "#117733", "square"),
+        "live view", "`trace_live` is mapped, the sub-buffers with their live index. An observer "
+        "parses them in place and checks afterwards that nothing was overwritten meanwhile: no "
+        "system call, and no event is taken from a consumer.", "#117733", "square"),
     "splice-file": Way(
         "`splice(2)` to a file", "`splice(2)` of `trace_pipe_raw` to a pipe, and from there to a "
         "file: the bytes are kept, and nothing looks at them.", "#009e73", "triangle"),

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+plant.py STAGE: put all faults of the lists *.faults beside it into the staged files
+of the series, each behind a switch, and print them, one a line: number, name, tests to
+try first, kind, file.
+
+ring_buffer.mutant=NUMBER, at boot or in /sys/module/ring_buffer/parameters, switches one
+of them on; ring_buffer.mutant_reached counts how often its place was come by since then,
+and is said when the machine is shut down.
+
+A list says of each fault:
+
+	fault NAME FILE
+	breaks: what a program sees of it
+	tests: NAME...		(that are likely to find it, the cheapest first)
+	race: why no test without a race can find it	(if that is so)
+	survives: why nothing finds it			(if that is so)
+	old:
+	TEXT
+	new:
+	TEXT
+	end
+
+TEXT is whole lines or a part of one line; it is once in the file as it is compiled
+("old 2:" is its second occurrence). An old text that ends in ; or } is statements, of
+which no declaration is used behind them, any other one is an expression. The new text of
+statements may be empty. Faults may share a text, or one may be inside another's.
+"""
+
+import glob
+import os
+import re
+import sys
+
+HEADER = '''
+extern int rb_mutant_on;
+extern unsigned long rb_mutant_reached;
+
+static __always_inline bool rb_mutant(int number)
+{
+	if (likely(READ_ONCE(rb_mutant_on) != number))
+		return false;
+	WRITE_ONCE(rb_mutant_reached, READ_ONCE(rb_mutant_reached) + 1);
+	return true;
+}
+
+'''
+
+SWITCH = '''
+#include <linux/moduleparam.h>
+#include <linux/reboot.h>
+
+int rb_mutant_on;
+unsigned long rb_mutant_reached;
+module_param_named(mutant, rb_mutant_on, int, 0644);
+module_param_named(mutant_reached, rb_mutant_reached, ulong, 0644);
+
+static int rb_mutant_say(struct notifier_block *nb, unsigned long mode, void *cmd)
+{
+	pr_info("mutant %d: reached %lu times\\n", rb_mutant_on, rb_mutant_reached);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block rb_mutant_notifier = {
+	.notifier_call = rb_mutant_say,
+};
+
+static int __init rb_mutant_init(void)
+{
+	return register_reboot_notifier(&rb_mutant_notifier);
+}
+core_initcall(rb_mutant_init);
+'''
+
+
+class Fault:
+    """One entry of a list."""
+
+    def __init__(self, number, name, file):
+        self.number = number
+        self.name = name
+        self.file = file
+        self.about = {}
+        self.which = 1
+        self.old = []
+        self.new = []
+
+    def is_statement(self):
+        """Or an expression."""
+        return self.text('old').rstrip()[-1:] in (';', '}')
+
+    def text(self, what):
+        """The old or the new text."""
+        return '\n'.join(getattr(self, what))
+
+    def code(self, inside):
+        """What replaces the old text, of which INSIDE is left after other faults."""
+        test = f'rb_mutant({self.number})'
+        if self.is_statement():
+            return f'{{ if ({test}) {{\n{self.text("new")}\n}} else {{\n{inside}\n}} }}'
+        return f'({test} ? ({self.text("new")}) : ({inside}))'
+
+
+def fail(message):
+    """End with an error."""
+    sys.exit(f'plant.py: {message}')
+
+
+def read_list(path, faults):
+    """Add what the list at PATH has."""
+    fault = part = None
+    with open(path, encoding='utf-8') as lines:
+        for where, line in enumerate(lines, 1):
+            line = line.rstrip('\n')
+            if part:
+                marks = re.match(r'(new:|end)$', line)
+                if not marks:
+                    getattr(fault, part).append(line)
+                else:
+                    part = 'new' if line == 'new:' else None
+                continue
+            found = re.match(r'old(?: (\d+))?:$', line)
+            if found and fault:
+                fault.which = int(found[1] or 1)
+                part = 'old'
+            elif line.startswith('fault ') and len(line.split()) == 3:
+                fault = Fault(len(faults) + 1, *line.split()[1:])
+                faults.append(fault)
+            elif fault and re.match(r'(breaks|tests|race|survives): ', line):
+                key, value = line.split(': ', 1)
+                fault.about[key] = value
+            elif line and not line.startswith('#'):
+                fail(f'{path}:{where}: not understood: {line}')
+    if part:
+        fail(f'{path}: {fault.name} has no end')
+
+
+def find(text, fault):
+    """Where the old text of a fault is: its first character and the one behind it."""
+    old, at = fault.text('old'), -1
+    count = text.count(old)
+    if not old.strip() or not count:
+        fail(f'{fault.name}: its old text is not in {fault.file}')
+    if count != 1 and fault.which == 1:
+        fail(f'{fault.name}: its old text is {count} times in {fault.file}')
+    for _ in range(fault.which):
+        at = text.find(old, at + 1)
+    if at < 0:
+        fail(f'{fault.name}: its old text is only {count} times in {fault.file}')
+    return at, at + len(old)
+
+
+def plant(text, spans, begin, end):
+    """The text from BEGIN to END with these faults in it, outer ones first."""
+    out, at = '', begin
+    while spans:
+        (first, last), fault = spans[0]
+        if first < at or last > end:
+            fail(f'{fault.name}: overlaps another one')
+        same = [f for span, f in spans if span == (first, last)]
+        inner = [(span, f) for span, f in spans
+                 if span != (first, last) and span[0] >= first and span[1] <= last]
+        spans = [(span, f) for span, f in spans if span[0] >= last]
+        inside = plant(text, inner, first, last)
+        for fault in same:
+            inside = fault.code(inside)
+        out += text[at:first] + inside
+        at = last
+    return out + text[at:end]
+
+
+def plant_file(path, faults):
+    """Put the faults of one file into it."""
+    with open(path, encoding='utf-8') as file:
+        text = file.read()
+    spans = sorted(((find(text, fault), fault) for fault in faults),
+                   key=lambda s: (s[0][0], -s[0][1]))
+    text = plant(text, spans, 0, len(text))
+    if len(re.findall(r'\brb_mutant\(\d+\)', text)) != len(spans):
+        fail(f'{path}: two faults overlap')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+
+
+def add_switch(stage):
+    """Declare the switch where every file sees it, and define it once."""
+    header = os.path.join(stage, 'include/linux/ring_buffer.h')
+    with open(header, encoding='utf-8') as file:
+        text = file.read()
+    with open(header, 'w', encoding='utf-8') as file:
+        file.write(re.sub(r'(?m)^(struct trace_buffer;\n)', lambda m: HEADER + m[1], text, count=1))
+    with open(os.path.join(stage, 'kernel/trace/ring_buffer.c'), 'a', encoding='utf-8') as file:
+        file.write(SWITCH)
+
+
+def main():
+    """Read the lists and plant them."""
+    stage = sys.argv[1]
+    faults = []
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                              '*.faults'))):
+        read_list(path, faults)
+    names = [fault.name for fault in faults]
+    for name in {name for name in names if names.count(name) > 1}:
+        fail(f'two faults are called {name}')
+    for file in sorted({fault.file for fault in faults}):
+        path = os.path.join(stage, file)
+        if not os.path.exists(path):
+            fail(f'the series does not touch {file}')
+        plant_file(path, [fault for fault in faults if fault.file == file])
+    add_switch(stage)
+    for fault in faults:
+        kind = 'race' if 'race' in fault.about else 'plain'
+        kind = 'survives' if 'survives' in fault.about else kind
+        print(fault.number, fault.name, fault.about.get('tests', '-').replace(' ', ','), kind,
+              fault.file, sep='\t')
+
+
+main()
