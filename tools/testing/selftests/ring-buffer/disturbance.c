@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "disturbance.h"
-#include "watcher.h"
 
 /*
  * How /proc/interrupts calls what a CPU sends to another: x86, arm, arm64, riscv
@@ -121,6 +120,25 @@ int disturbance_in(struct disturbance *d, const struct trace_instance *ti, int c
 	*d = disturbance_since(before, d);
 	disturbance_tell(d, what);
 	return 0;
+}
+
+struct pace pace_from(const struct watcher *w)
+{
+	return (struct pace) {
+		.ns = monotonic_ns(),
+		.generation = __atomic_load_n(&w->map.index->commit_generation,
+					      __ATOMIC_RELAXED),
+	};
+}
+
+uint64_t pace_allows(const struct pace *from, const struct watcher *w, unsigned int rate)
+{
+	const struct pace now = pace_from(w);
+	const unsigned int half = (w->map.index->nr_subbufs - 1) / 2;
+
+	/* Two at once, and one that was due when the counting began. */
+	return rate * (now.ns - from->ns) / 1000000000 + 3 +
+	       (now.generation - from->generation) / half;
 }
 
 long long sleeps_of(pid_t pid)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a CPU is disturbed by: the interrupts it takes, and the times a process on
- * it goes to sleep.
+ * it goes to sleep. The machine adds to these by chance: what is to be few is
+ * measured up to MEASURED_AGAIN times, until it is.
  */
 #ifndef SELFTEST_RING_BUFFER_DISTURBANCE_H
 #define SELFTEST_RING_BUFFER_DISTURBANCE_H
 
-#include "tracefs.h"
+#include "watcher.h"
+
+#define MEASURED_AGAIN	3
 
 struct disturbance {
 	long long	sent;		/* by other CPUs: IPIs of any kind */
@@ -27,6 +30,21 @@ int disturbance_in(struct disturbance *d, const struct trace_instance *ti, int c
 		   unsigned int ms, const char *what);
 
 void disturbance_tell(const struct disturbance *d, const char *what);
+
+/* From when on wake-ups are counted: the time, and how far the writer was. */
+struct pace {
+	long long	ns;
+	uint64_t	generation;
+};
+
+/* From now on, of the buffer that @w observes. */
+struct pace pace_from(const struct watcher *w);
+
+/*
+ * So often may an observer have woken up since @from that is woken @rate times a
+ * second at most, and whenever half of the ring was written since its position.
+ */
+uint64_t pace_allows(const struct pace *from, const struct watcher *w, unsigned int rate);
 
 /* How often @pid has gone to sleep; or a negative errno. */
 long long sleeps_of(pid_t pid);

@@ -11,7 +11,6 @@
 
 #include "buffer_fixture.h"
 #include "disturbance.h"
-#include "watcher.h"
 
 /* Some of these are called where RCU does not watch. */
 #define IDLE_FUNCTIONS	"*idle*"
@@ -72,6 +71,24 @@ TEST_F(traced, current_tracer_can_change_while_observed)
 	EXPECT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
 }
 
+static void fork_follower(struct __test_metadata *_metadata,
+			  FIXTURE_DATA(traced) * self, int run_on)
+{
+	self->pid = fork();
+	ASSERT_LE(0, self->pid);
+	if (!self->pid)
+		_exit(watch_for_ever(&self->ti, self->ti.cpu, run_on, -1,
+				     self->wakeups));
+	sleep_ms(STILL_WAITING_MS);
+}
+
+static bool quiet(const struct disturbance *with, const struct disturbance *without)
+{
+	return with->sent <= 2 * without->sent + 30 &&
+	       with->interrupts <= 2 * without->interrupts + 60 &&
+	       with->events <= 3 * without->events + 30 * 1000;
+}
+
 /*
  * Each interrupt of the idle CPU writes functions by the hundred, of which the
  * observer sees some before it sleeps again. It is not to cause such an interrupt.
@@ -80,20 +97,17 @@ static void expect_sleeping(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(traced) * self)
 {
 	struct disturbance without, with;
+	unsigned int i = 0;
 
 	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
 	sleep_ms(STILL_WAITING_MS);
 	ASSERT_EQ(0, disturbance_in(&without, &self->ti, self->ti.cpu, 3000, "no observer"));
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid)
-		_exit(watch_for_ever(&self->ti, self->ti.cpu, self->ti.other_cpu, -1,
-				     self->wakeups));
-	sleep_ms(STILL_WAITING_MS);
-	ASSERT_EQ(0, disturbance_in(&with, &self->ti, self->ti.cpu, 3000, "an observer"));
-	EXPECT_LE(with.sent, 2 * without.sent + 30);
-	EXPECT_LE(with.interrupts, 2 * without.interrupts + 60);
-	EXPECT_LE(with.events, 3 * without.events + 30 * 1000);
+	fork_follower(_metadata, self, self->ti.other_cpu);
+	do {
+		ASSERT_EQ(0, disturbance_in(&with, &self->ti, self->ti.cpu, 3000,
+					    "an observer"));
+	} while (!quiet(&with, &without) && ++i < MEASURED_AGAIN);
+	EXPECT_GT(MEASURED_AGAIN, i);
 	EXPECT_LT(0, __atomic_load_n(self->wakeups, __ATOMIC_RELAXED));
 }
 
@@ -108,31 +122,25 @@ TEST_F(traced, an_observer_of_an_idle_cpu_sleeps_with_all_functions_traced)
 	expect_sleeping(_metadata, self);
 }
 
-/*
- * Each of its calls writes functions by the thousand on the CPU that it watches. Half
- * the buffer wakes it as well, whatever wrote that: more than 8 times a second are
- * these.
- */
+/* Each of its calls writes functions by the thousand on the CPU that it watches. */
 TEST_F(traced, an_observer_on_the_watched_cpu_sleeps_with_all_functions_traced)
 {
 	const unsigned int seconds = 3;
 	struct disturbance d;
+	struct pace from;
 	uint64_t wakeups;
 
 	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
-	self->pid = fork();
-	ASSERT_LE(0, self->pid);
-	if (!self->pid)
-		_exit(watch_for_ever(&self->ti, self->ti.cpu, self->ti.cpu, -1,
-				     self->wakeups));
-	sleep_ms(STILL_WAITING_MS);
+	ASSERT_EQ(0, watcher_open(&self->w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
+	fork_follower(_metadata, self, self->ti.cpu);
+	from = pace_from(&self->w);
 	wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED);
 	ASSERT_EQ(0, disturbance_in(&d, &self->ti, self->ti.cpu, seconds * 1000,
 				    "an observer on the watched CPU"));
 	wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED) - wakeups;
 	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
 	EXPECT_LT(8, wakeups);
-	EXPECT_GE(2 * (8 * d.ns / 1000000000 + 4), wakeups);
+	EXPECT_GE(pace_allows(&from, &self->w, 8), wakeups);
 }
 
 /* The index goes, the ring is another: a writer that RCU does not see may be in it. */

@@ -13,7 +13,6 @@
 #include "buffer_fixture.h"
 #include "disturbance.h"
 #include "user.h"
-#include "watcher.h"
 
 /* A mark that is not reached in these tests. */
 #define FAR_MARK	(~0ULL)
@@ -139,6 +138,17 @@ static pid_t fork_begun(struct __test_metadata *_metadata, FIXTURE_DATA(quiet) *
 	return pid;
 }
 
+/* Does an observer that woke up @wakeups times leave the CPU as it was @without? */
+static bool as_quiet(const struct disturbance *with, const struct disturbance *without,
+		     unsigned int seconds, long long wakeups)
+{
+	return with->sent <= 2 * without->sent + 10 * seconds &&
+	       with->interrupts <= 2 * without->interrupts + 20 * seconds &&
+	       with->events <= 3 * without->events + 100 * seconds &&
+	       /* The events of one interrupt may wake it more than once. */
+	       wakeups <= 4 * with->interrupts + 10 * seconds;
+}
+
 /* An idle CPU writes @events whenever it is woken, and by each the observer is. */
 static void expect_sleeping(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(quiet) * self, const char *events)
@@ -146,21 +156,20 @@ static void expect_sleeping(struct __test_metadata *_metadata,
 	const unsigned int seconds = 3;
 	struct trace_instance *ti = &self->ti;
 	struct disturbance without, with;
+	unsigned int i = 0;
 	uint64_t wakeups;
 
 	ASSERT_EQ(0, instance_write(ti, events, "1"));
 	without = measure(_metadata, ti, seconds * 1000, "no observer");
 	fork_begun(_metadata, self, follow);
 	sleep_ms(100);
-	wakeups = wakeups_of(self);
-	with = measure(_metadata, ti, seconds * 1000, "an observer");
-	wakeups = wakeups_of(self) - wakeups;
-	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
-	EXPECT_LE(with.sent, 2 * without.sent + 10 * seconds);
-	EXPECT_LE(with.interrupts, 2 * without.interrupts + 20 * seconds);
-	EXPECT_LE(with.events, 3 * without.events + 100 * seconds);
-	/* The events of one interrupt may wake it more than once. */
-	EXPECT_LE(wakeups, 4 * with.interrupts + 10 * seconds);
+	do {
+		wakeups = wakeups_of(self);
+		with = measure(_metadata, ti, seconds * 1000, "an observer");
+		wakeups = wakeups_of(self) - wakeups;
+		TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+	} while (!as_quiet(&with, &without, seconds, wakeups) && ++i < MEASURED_AGAIN);
+	EXPECT_GT(MEASURED_AGAIN, i);
 	/* It is awake when there is something: this process comes by. */
 	wakeups = wakeups_of(self);
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
@@ -187,26 +196,28 @@ TEST_F(quiet, an_observer_of_an_idle_cpu_sleeps_with_irq_vectors_events)
 static void expect_few_wakeups_at_home(struct __test_metadata *_metadata,
 				       FIXTURE_DATA(quiet) * self, const char *events)
 {
-	const unsigned int seconds = 3;
 	struct trace_instance *ti = &self->ti;
-	struct disturbance d;
+	struct watcher w;
+	struct pace from;
 	uint64_t wakeups;
 	long long sleeps;
 	pid_t pid;
 
 	self->follow_on = ti->cpu;
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
 	ASSERT_EQ(0, instance_write(ti, events, "1"));
+	from = pace_from(&w);
 	pid = fork_begun(_metadata, self, follow);
 	sleeps = sleeps_of(pid);
-	d = measure(_metadata, ti, seconds * 1000, "an observer on the watched CPU");
+	measure(_metadata, ti, 3000, "an observer on the watched CPU");
 	sleeps = sleeps_of(pid) - sleeps;
 	wakeups = wakeups_of(self);
 	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
-	/* Eight times a second after two in a row, and a moment before it is measured */
-	EXPECT_GE(8 * d.ns / 1000000000 + 2 + 2, wakeups);
-	EXPECT_GE(8 * d.ns / 1000000000 + 2 + 2, sleeps);
+	EXPECT_GE(pace_allows(&from, &w, 8), wakeups);
+	EXPECT_GE(pace_allows(&from, &w, 8), sleeps);
 	EXPECT_LT(8, wakeups);
 	ASSERT_EQ(0, instance_write(ti, events, "0"));
+	watcher_close(&w);
 	/* It has not been forgotten: it wakes by the next event, a while later. */
 	sleep_ms(STILL_WAITING_MS);
 	wakeups = wakeups_of(self);
@@ -253,17 +264,21 @@ static void follow_here_and_sleep_there(FIXTURE_DATA(quiet) * self)
 TEST_F(quiet, an_observer_that_tells_its_position_on_the_watched_cpu_rests_as_there)
 {
 	struct trace_instance *ti = &self->ti;
-	struct disturbance d;
+	struct watcher w;
+	struct pace from;
 	uint64_t wakeups;
 
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
 	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "1"));
+	from = pace_from(&w);
 	fork_begun(_metadata, self, follow_here_and_sleep_there);
-	d = measure(_metadata, ti, 3000, "an observer that comes and goes");
+	measure(_metadata, ti, 3000, "an observer that comes and goes");
 	wakeups = wakeups_of(self);
 	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
-	EXPECT_GE(8 * d.ns / 1000000000 + 2 + 2, wakeups);
+	EXPECT_GE(pace_allows(&from, &w, 8), wakeups);
 	EXPECT_LT(8, wakeups);
 	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "0"));
+	watcher_close(&w);
 }
 
 static void follow_the_other_way(FIXTURE_DATA(quiet) * self)
@@ -276,29 +291,38 @@ static void follow_the_other_way(FIXTURE_DATA(quiet) * self)
 TEST_F(quiet, observers_of_each_others_cpu_wake_a_hundred_times_a_second)
 {
 	struct trace_instance *ti = &self->ti;
+	struct watcher w, other;
+	struct pace from, from_other;
 	long long sleeps, sleeps_other;
-	struct disturbance d;
-	uint64_t wakeups;
+	uint64_t wakeups, allowed, allowed_other;
 
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	ASSERT_EQ(0, watcher_open(&other, ti, ti->other_cpu, LIVE_FROM_NOW));
 	ASSERT_EQ(0, instance_write(ti, "events/power/enable", "1"));
 	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "1"));
 	fork_begun(_metadata, self, follow);
 	fork_begun(_metadata, self, follow_the_other_way);
+	from = pace_from(&w);
+	from_other = pace_from(&other);
 	wakeups = wakeups_of(self);
 	sleeps = sleeps_of(self->pids[0]);
 	sleeps_other = sleeps_of(self->pids[1]);
-	d = measure(_metadata, ti, 3000, "two observers");
+	measure(_metadata, ti, 3000, "two observers");
 	sleeps = sleeps_of(self->pids[0]) - sleeps;
 	sleeps_other = sleeps_of(self->pids[1]) - sleeps_other;
 	wakeups = wakeups_of(self) - wakeups;
 	TH_LOG("%llu wake-ups of both, %lld and %lld sleeps", (unsigned long long)wakeups,
 	       sleeps, sleeps_other);
-	/* These are exact, but for the time that it takes to read the counts. */
-	EXPECT_GE(100 * d.ns / 1000000000 + 2 + 10, sleeps);
-	EXPECT_GE(100 * d.ns / 1000000000 + 2 + 10, sleeps_other);
-	EXPECT_GE(2 * (100 * d.ns / 1000000000 + 2 + 10), wakeups);
+	allowed = pace_allows(&from, &w, 100);
+	allowed_other = pace_allows(&from_other, &other, 100);
+	/* One may sleep for something else than events: a page of its own, a lock. */
+	EXPECT_GE(allowed + 10, sleeps);
+	EXPECT_GE(allowed_other + 10, sleeps_other);
+	EXPECT_GE(allowed + allowed_other, wakeups);
 	ASSERT_EQ(0, instance_write(ti, "events/sched/enable", "0"));
 	ASSERT_EQ(0, instance_write(ti, "events/power/enable", "0"));
+	watcher_close(&w);
+	watcher_close(&other);
 }
 
 /* Writes so many events after @ms, and says when it had: in nanoseconds. */
@@ -567,6 +591,7 @@ TEST_F(quiet, a_thousand_sleeping_observers_send_no_interrupt)
 	struct trace_instance *ti = &self->ti;
 	struct disturbance before, idle, beginning, d;
 	struct watcher first;
+	unsigned int i = 0;
 
 	/* The index is there from the first observer on. */
 	ASSERT_EQ(0, watcher_open(&first, ti, ti->cpu, LIVE_FROM_NOW));
@@ -578,8 +603,10 @@ TEST_F(quiet, a_thousand_sleeping_observers_send_no_interrupt)
 	disturbance_tell(&d, "a thousand begin");
 	/* They take their time, in which something may happen. */
 	EXPECT_LE(d.sent, BESIDE_A_BUSY + idle.sent * (1 + d.ns / idle.ns) * 2);
-	d = measure(_metadata, ti, 3000, "a thousand sleep");
-	EXPECT_LE(d.sent, BY_CHANCE + 2 * idle.sent);
+	do {
+		d = measure(_metadata, ti, 3000, "a thousand sleep");
+	} while (d.sent > BY_CHANCE + 2 * idle.sent && ++i < MEASURED_AGAIN);
+	EXPECT_GT(MEASURED_AGAIN, i);
 	watcher_close(&first);
 }
 
@@ -670,6 +697,7 @@ static long long sent_by_worst(struct __test_metadata *_metadata,
 TEST_F(quiet, the_worst_a_user_does_sends_no_interrupt)
 {
 	struct disturbance idle;
+	unsigned int try;
 	long long by_raw, most;
 	size_t i;
 	int fd;
@@ -683,7 +711,11 @@ TEST_F(quiet, the_worst_a_user_does_sends_no_interrupt)
 	by_raw = sent_by_worst(_metadata, self, 0);
 	for (i = 1; i < ARRAY_SIZE(deeds); i++) {
 		most = deeds[i].frees && by_raw > idle.sent ? by_raw : idle.sent;
-		EXPECT_LE(sent_by_worst(_metadata, self, i), BESIDE_A_BUSY + 2 * most)
+		for (try = 0; try < MEASURED_AGAIN; try++) {
+			if (sent_by_worst(_metadata, self, i) <= BESIDE_A_BUSY + 2 * most)
+				break;
+		}
+		EXPECT_GT(MEASURED_AGAIN, try)
 			TH_LOG("%s", deeds[i].name);
 	}
 	EXPECT_EQ(0, grant_by_chgrp(&self->ti, false));
