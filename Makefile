@@ -55,8 +55,11 @@ bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into b
 bench-tools:	## measure this machine, no kernel built: tracemap, trace-cmd, perf, bpftrace; as root
 	@$(harness)/bench-tools.sh
 
-series: packages	## write the patches as mails, with a cover letter, to build/series-6.1
-	@$(harness)/mail.sh
+series: packages	## write the patches as mails, a folder a topic, to build/series-6.1 [TOPIC=map]
+	@$(harness)/mail.sh build/series-6.1 $(TOPIC)
+
+tree: packages	## make TREE=dir a git tree of the kernel with the series in it, to work in
+	@$(harness)/tree.sh "$(TREE)"
 
 deb: packages-deb-kernel	## Debian packages of kernel, library and command, into build/deb (hours)
 	@$(harness)/deb-kernel.sh
@@ -99,5 +102,5 @@ clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
 .PHONY: help demo test check kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
-	series deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
+	series tree deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
 	packages-deb packages-deb-kernel clean

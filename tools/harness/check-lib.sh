@@ -57,13 +57,13 @@ no_new_findings()
 	empty "$work/unknown"
 }
 
-# The mails of the series; somebody has to have sent them.
+# mails [TOPIC...]: the mails of the series; somebody has to have sent them.
 mails()
 {
 	GIT_CONFIG_COUNT=2 \
 	GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0='The Harness' \
 	GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=harness@localhost \
-		"$harness/mail.sh" "$work/mails" >/dev/null
+		"$harness/mail.sh" "$work/mails" "$@" >/dev/null
 }
 
 # am_series BASE DIR: DIR becomes a git tree of what BASE has of the files of the
@@ -82,5 +82,5 @@ am_series()
 	git config user.email harness@localhost
 	git add -A
 	git commit -q --allow-empty -m base
-	git am -q "$work"/mails/*.patch
+	git am -q "$work"/mails/*/*.patch
 }

@@ -3,6 +3,10 @@
 #
 # import.sh TREE [BRANCH [BASE]]: the commits BASE..BRANCH (base..HEAD) of a
 # git tree of the kernel become patches/6.1 and the new files of the series.
+#
+# A commit stays in the topic where the patch of the same subject is. A new one comes
+# into the topic of the commit before it, or the one that a line "Topic: NAME" of its
+# message names.
 
 . "$(dirname "$0")/lib.sh"
 . "$harness/series.sh"
@@ -26,7 +30,7 @@ mapfile -t commits < <(in_tree rev-list --reverse --no-merges "$first..$branch")
 message()
 {
 	in_tree log -1 --format=%B "$1" |
-		sed -e '/^\(Signed-off-by\|New-file\):/d' | git stripspace
+		sed -e '/^\(Signed-off-by\|New-file\|Topic\):/d' | git stripspace
 }
 
 import_commit()
@@ -54,16 +58,45 @@ import_commit()
 	done
 }
 
+# topic_of_commit COMMIT BEFORE: BEFORE is the topic of the commit before it.
+topic_of_commit()
+{
+	local named subject
+	named=$(in_tree log -1 --format=%B "$1" | sed -n 's/^Topic: *//p')
+	subject=$(in_tree log -1 --format=%s "$1")
+	[ -n "$named" ] || named=$(awk -F '\t' -v s="$subject" '$2 == s { print $1; exit }' "$work/topics")
+	printf '%s\n' "${named:-$2}"
+}
+
 scratch
 new_files | sort >"$work/old"
+for p in $(series_patches); do
+	printf '%s\t%s\n' "$(topic_of "$p")" "$(patch_subject "$p")"
+done >"$work/topics"
 mkdir "$work/patches"
 : >"$work/new"
-number=0
-for commit in "${commits[@]}"; do
-	number=$((number + 1))
-	name=$(printf '%04d-%s.patch' $number "$(in_tree log -1 --format=%f "$commit" | cut -c1-52)")
-	import_commit "$commit" "$work/patches/$name"
-done
+{
+	sed -n '1,/^$/p' "$patches/series"
+	topic='' number=0
+	for commit in "${commits[@]}"; do
+		now=$(topic_of_commit "$commit" "$topic")
+		[ -n "$now" ] || die "$(in_tree log -1 --format='%h %s' "$commit"): a line \"Topic: NAME\" has to say where it belongs"
+		if [ "$now" != "$topic" ]; then
+			! grep -qx "# $now" "$work/headings" 2>/dev/null ||
+				die "$(in_tree log -1 --format='%h %s' "$commit"): the topic $now ends before the commit before it: the patches of a topic are in one row"
+			echo "# $now" >>"$work/headings"
+			[ -z "$topic" ] || echo
+			echo "# $now"
+			number=0
+		fi
+		topic=$now
+		number=$((number + 1))
+		name=$topic/$(printf '%04d-%s.patch' $number "$(in_tree log -1 --format=%f "$commit" | cut -c1-52)")
+		mkdir -p "$work/patches/$topic"
+		import_commit "$commit" "$work/patches/$name"
+		echo "$name"
+	done
+} >"$work/series"
 
 # What is not committed here, and is another file in the tree
 overwritten()
@@ -83,13 +116,13 @@ overwritten >"$work/overwritten"
 	die "these would be overwritten, and are not committed: commit or stash them first" \
 	    "$(cat "$work/overwritten")"
 
-mkdir -p "$patches"
-rm -f "$patches"/[0-9]*.patch
-cp "$work/patches"/*.patch "$patches/"
+rm -f "$patches"/*/[0-9]*.patch
+cp -r "$work/patches"/. "$patches"
+cp "$work/series" "$patches/series"
 if [ -s "$work/new" ]; then
 	xargs -a "$work/new" git -C "$tree" archive "$branch" -- | tar -x -C "$top"
 fi
-say "-- $number patches, $(wc -l <"$work/new") new files"
+say "-- ${#commits[@]} patches, $(wc -l <"$work/new") new files"
 sort "$work/new" | comm -23 "$work/old" - | while read -r f; do
 	[ ! -e "$top/$f" ] || say "-- no longer of the series, remove it or list it: $f"
 done

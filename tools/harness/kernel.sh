@@ -28,7 +28,8 @@ flavour_fragments()
 {
 	[ ${#fragments[@]} -eq 0 ] || { printf "$harness/config/%s.config\n" "${fragments[@]}"; return; }
 	case $flavour in
-	default|bench|uml)	;;
+	default|bench)	;;
+	uml)		printf '%s\n' "$top/kernel/trace/.kunitconfig" ;;
 	bench-*)	printf '%s\n' "$harness/config/bench.config" ;;
 	*)		printf '%s\n' "$harness/config/default.config" ;;
 	esac

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# mail.sh [FOLDER]: write the series as mails, with a cover letter, as
-# git format-patch would from a tree that holds it. From and Signed-off-by are
-# the caller's own. Prints the folder.
+# mail.sh [FOLDER [TOPIC...]]: write the topics of the series as mails, each to a folder
+# of its own with a cover letter, as git format-patch would from a tree that holds
+# it. Without TOPIC it is all that are mailed. From and Signed-off-by are the caller's
+# own. Prints the folder.
 
 . "$(dirname "$0")/lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
 
-out=${1:-$top/build/series-6.1}
+out=$(realpath -m "${1:-$top/build/series-6.1}")
+[ $# -eq 0 ] || shift
 
 name=$(git -C "$top" config user.name || :)
 email=$(git -C "$top" config user.email || :)
@@ -42,45 +44,55 @@ commit_base()
 	done
 	in_repo add -A
 	in_repo commit -q --allow-empty -m base
-	in_repo tag base
+	in_repo tag end-of-
 }
 
-commit_patch()
-{
-	apply_patch "$1" "$work/repo" >"$work/apply.log" 2>&1 ||
-		die "${1##*/} does not apply:" "$(cat "$work/apply.log")"
-	in_repo add -A -f
-	in_repo commit -q -s -F - <<-EOM
-		$(patch_subject "$1")
-		$(patch_body "$1")
-	EOM
-}
-
-# The words of patches/6.1/cover.txt, subject first, and the base.
+# fill_cover TOPIC COVER BEFORE: the words of its cover.txt, subject first, and what
+# it is to be put on.
 fill_cover()
 {
-	local cover=$out/0000-cover-letter.patch	# no patch for git am
+	local words=$patches/$1/cover.txt cover=$2
 	{
 		sed '/^Subject:/,$d' "$cover"
-		sed -n "s/^\(Subject: .*\)\*\*\* SUBJECT HERE \*\*\*/\1$(head -n 1 "$patches/cover.txt" | sed 's,[/&],\\&,g')/p" "$cover"
+		sed -n "s/^\(Subject: .*\)\*\*\* SUBJECT HERE \*\*\*/\1$(head -n 1 "$words" | sed 's,[/&],\\&,g')/p" "$cover"
 		echo
-		sed 1,2d "$patches/cover.txt"
+		sed 1,2d "$words"
 		printf '\nBase: Linux %s' "$(kernel_version "$base")"
 		[ "$base_pinned" = no ] || printf ', Debian linux-source-6.1 %s\n      (sha256 %s)' "$pin_version" "$pin_sha256"
+		[ -z "$3" ] || printf '\n      and on it, in this order:%s' "$3"
 		echo; echo
 		sed '1,/\*\*\* BLURB HERE/d' "$cover"
 	} >"$work/cover"
 	rm "$cover"
-	mv "$work/cover" "$out/0000-cover-letter.txt"
+	mv "$work/cover" "${cover%.patch}.txt"	# no patch for git am
+}
+
+# mail_topic TOPIC BEFORE FOLDER: BEFORE are the topics it is put on.
+mail_topic()
+{
+	local cover=
+	[ ! -e "$patches/$1/cover.txt" ] || cover=--cover-letter
+	in_repo format-patch -q $cover --no-base -o "$3" "end-of-${2##* }..end-of-$1"
+	[ -z "$cover" ] || fill_cover "$1" "$3/0000-cover-letter.patch" "$2"
 }
 
 scratch
 find_base
-[ -n "$(series_patches)" ] || die "there is no patch in patches/6.1"
+mapfile -t topics < <(series_topics)
+[ ${#topics[@]} -gt 0 ] || die "there is no patch in patches/6.1"
+mapfile -t wanted < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else mailed_topics; fi)
+for t in "${wanted[@]}"; do
+	[[ " ${topics[*]} " = *" $t "* ]] || die "TOPIC=$t: not one of ${topics[*]}"
+done
 commit_base
-for p in $(series_patches); do commit_patch "$p"; done
 rm -rf "$out"
-in_repo format-patch -q --cover-letter --no-base -o "$out" base
-fill_cover
-say "-- $(series_patches | wc -l) patches and a cover letter; on the unpacked source, once it is in git: git am $out/*.patch"
+before='' nr=0
+for t in "${topics[@]}"; do
+	nr=$((nr + 1))
+	for p in $(topic_patches "$t"); do commit_patch "$p" "$work/repo" -s; done
+	in_repo tag "end-of-$t"
+	[[ " ${wanted[*]} " != *" $t "* ]] || mail_topic "$t" "$before" "$out/$nr-$t"
+	before+=" $t"
+done
+say "-- ${#wanted[@]} topics, $(find "$out" -name '0*.patch' | wc -l) patches; on the unpacked source, once it is in git: git am $out/*/*.patch"
 printf '%s\n' "$out"

@@ -3,6 +3,9 @@
 #
 # The patches as files in this repository, see patches/6.1. Source it.
 #
+# patches/6.1/series lists them in order. Each is in the folder of its topic; a topic
+# that has a cover.txt is mailed by itself, on top of those before it.
+#
 # A patch is a message, "New-file:" lines, a line "---" and a diff against
 # files the kernel has. A new file's content lies at its path in this
 # repository and nowhere else.
@@ -11,7 +14,7 @@
 series_patches()
 {
 	local all
-	mapfile -t all < <(find "$patches" -name '[0-9]*.patch' | sort)
+	mapfile -t all < <(sed -n "s,^[^#],$patches/&,p" "$patches/series")
 	case ${SERIES:-all} in
 	all)		;;
 	none)		all=() ;;
@@ -20,6 +23,16 @@ series_patches()
 	esac
 	[ ${#all[@]} -eq 0 ] || printf '%s\n' "${all[@]}"
 }
+
+# topic_of PATCH
+topic_of() { basename "${1%/*}"; }
+
+# The topics in their order, and those of them that are mailed
+series_topics() { series_patches | sed 's,/[^/]*$,,; s,.*/,,' | uniq; }
+mailed_topics() { series_topics | while read -r t; do [ ! -e "$patches/$t/cover.txt" ] || echo "$t"; done; }
+
+# topic_patches TOPIC
+topic_patches() { series_patches | grep -F "/$1/"; }
 
 patch_new_files()    { sed -n '/^---$/q; s/^New-file: *//p' "$1"; }
 patch_edited_files() { sed -n '1,/^---$/d; s,^+++ b/,,p' "$1" | sort -u; }
@@ -45,7 +58,7 @@ apply_patch()
 	fi
 	for f in $(patch_new_files "$p"); do
 		if [ -e "$dir/$f" ]; then
-			echo "${p##*/}: $f is new but exists already"
+			echo "${p#"$patches"/}: $f is new but exists already"
 			return 1
 		fi
 		mkdir -p "$dir/$(dirname "$f")"
@@ -66,7 +79,21 @@ stage_series()
 			mkdir -p "$dir/$(dirname "$f")"
 			cp "$base/$f" "$dir/$f" || return 1
 		done
-		echo "${p##*/}"
+		echo "${p#"$patches"/}"
 		apply_patch "$p" "$dir" || return 1
 	done
+}
+
+# commit_patch PATCH TREE [OPTION]...: commit it to the git tree.
+commit_patch()
+{
+	local p=$1 tree=$2
+	shift 2
+	apply_patch "$p" "$tree" >"$work/apply.log" 2>&1 ||
+		die "${p#"$patches"/} does not apply:" "$(cat "$work/apply.log")"
+	git -C "$tree" add -A -f
+	git -C "$tree" commit -q "$@" -F - <<-EOM
+		$(patch_subject "$p")
+		$(patch_body "$p")
+	EOM
 }

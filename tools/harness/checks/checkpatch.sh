@@ -31,8 +31,9 @@ checkpatch()
 	empty "$work/findings"
 }
 
-mails
+# shellcheck disable=SC2046 # topics are words
+mails $(series_topics)
 echo "1..$(series_patches | wc -l)"
-for m in "$work"/mails/*.patch; do
-	check "checkpatch: ${m##*/}" checkpatch "$m"
+for m in "$work"/mails/*/*.patch; do
+	check "checkpatch: ${m#"$work"/mails/}" checkpatch "$m"
 done

@@ -32,7 +32,8 @@ sums_right() { cd "$work/first" && sha256sum -c SHA256SUMS && [ "$(find . -type 
 series_whole()
 {
 	tar -C "$work" -xzf "$work"/first/ringmap-*-series-6.1.tar.gz
-	[ "$(find "$work"/ringmap-* -name "[0-9]*.patch" | wc -l)" = "$(. "$harness/series.sh"; series_patches | wc -l)" ]
+	[ "$(find "$work"/ringmap-* -name "[0-9]*.patch" | wc -l)" = \
+		"$(. "$harness/series.sh"; mailed_topics | while read -r t; do topic_patches "$t"; done | wc -l)" ]
 }
 
 source_package() { dpkg-source --no-check -x "$work"/first/tracemap_*.dsc "$work/source" && [ -e "$work/source/debian/rules" ]; }

@@ -38,11 +38,31 @@ hunks_in_place()
 	empty "$work/moved"
 }
 
+all_mails()
+{
+	# shellcheck disable=SC2046 # topics are words
+	mails $(series_topics)
+}
+
 # git am of the mails gives, byte for byte, the files that are built.
 mails_apply()
 {
 	am_series "$base" "$work/am"
 	diff -r -x .git "$work/am" "$work/stage"
+}
+
+# What can be reviewed: at most 15 patches a topic, 100 KB a mail, 72 columns a subject.
+# A topic that is mailed is on top of such only.
+mails_reviewable()
+{
+	local t
+	for t in $(mailed_topics); do
+		[ "$(topic_patches "$t" | wc -l)" -le 15 ] || echo "$t has more than 15 patches"
+		topic_patches "$t" | while read -r p; do patch_subject "$p"; done | grep -E '.{73}' || :
+		find "$work/mails" -path "*-$t/*" -size +102400c
+	done >"$work/large"
+	diff <(mailed_topics) <(series_topics | head -n "$(mailed_topics | wc -l)") >>"$work/large" || :
+	empty "$work/large"
 }
 
 # import TREE [BRANCH [BASE]]: into a copy of what is here
@@ -88,12 +108,13 @@ import_takes_no_other_tree()
 	unchanged
 }
 
-echo 1..9
+echo 1..10
 check "every new file belongs to one patch"		brought_once
 check "every new file is in the repository"		all_there
 check "no file is left over"				nothing_left_over
 check "no hunk is fuzzy or displaced"			hunks_in_place
-check "the series is written as mails"			mails
+check "the series is written as mails"			all_mails
+check "each topic can be reviewed"			mails_reviewable
 check "git am takes the mails, with the same result"	mails_apply
 check "importing its commits gives the same patches"	import_gives_the_same
 check "importing overwrites nothing uncommitted"	import_overwrites_nothing

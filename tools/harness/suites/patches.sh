@@ -178,5 +178,5 @@ if [ "$what" = compile ]; then
 	(stock_findings "${old[@]}") >"$work/stock"
 fi
 for ((n = first; n <= last; n++)); do
-	check "$what: ${all[n - 1]##*/}" "$try" "$n"
+	check "$what: ${all[n - 1]#"$patches"/}" "$try" "$n"
 done

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# tree.sh DIR: DIR becomes a git tree of the kernel: the base, with the tag "base", and a
+# commit for each patch of the series on it, which "make import" takes back.
+
+. "$(dirname "$0")/lib.sh"
+. "$harness/series.sh"
+. "$harness/source.sh"
+
+tree=${1:-}
+[ -n "$tree" ] || die "which folder? make tree TREE=dir"
+[ ! -e "$tree" ] || die "$tree is there already: name a folder that is not, or remove it"
+
+in_tree() { git -C "$tree" "$@"; }
+
+# git's own ignore files name what is in Debian's tarball: -f.
+commit_tree()
+{
+	cp -a "$base" "$tree"
+	git init -q -b master "$tree"
+	in_tree config user.name >/dev/null || in_tree config user.name "$(git -C "$top" config user.name || echo me)"
+	in_tree config user.email >/dev/null || in_tree config user.email "$(git -C "$top" config user.email || echo me@localhost)"
+	in_tree add -A -f
+	in_tree commit -q -m "Linux $(kernel_version "$base")"
+	in_tree tag base
+	for p in $(series_patches); do commit_patch "$p" "$tree"; done
+}
+
+scratch
+find_base
+step "making $tree" tree commit_tree
+say "-- $(in_tree rev-list --count base..) commits on Linux $(kernel_version "$base"): change them there, then make import TREE=$tree"
