@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What trace_mmap_stream and trace_mmap_live share.
+ * What the samples that decode events share.
  */
 /* Let __u64 be a long long everywhere. */
 #define __SANE_USERSPACE_TYPES__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What trace_mmap_stream and trace_mmap_live share: stopping, opening the
+ * What the samples that decode events share: stopping, opening the
  * buffers of an instance, printing events. What goes wrong ends the program.
  */
 #ifndef _TRACE_MMAP_COMMON_H
@@ -25,7 +25,7 @@ void stop_on_signals(unsigned int seconds);
 struct tracefs_instance *open_instance(const char *name);
 
 bool has_buffer(struct tracefs_instance *instance, int cpu);
-/* @name: trace_pipe_raw to consume, trace_live to observe; -1 and errno. */
+/* @name: of the file of that CPU; -1 and errno. */
 int open_buffer(struct tracefs_instance *instance, int cpu, const char *name);
 void read_format(struct subbuf_format *format);
 

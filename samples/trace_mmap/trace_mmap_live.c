@@ -8,7 +8,7 @@
  * It takes no event from a consumer: others may consume the events meanwhile, or
  * watch them as well. Events are in order CPU by CPU.
  *
- * See Documentation/trace/ring-buffer-map.rst.
+ * See Documentation/trace/ring-buffer-live.rst.
  */
 /* Let __u64 be a long long everywhere. */
 #define __SANE_USERSPACE_TYPES__

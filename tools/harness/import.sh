@@ -83,7 +83,7 @@ mkdir "$work/patches"
 		[ -n "$now" ] || die "$(in_tree log -1 --format='%h %s' "$commit"): a line \"Topic: NAME\" has to say where it belongs"
 		if [ "$now" != "$topic" ]; then
 			! grep -qx "# $now" "$work/headings" 2>/dev/null ||
-				die "$(in_tree log -1 --format='%h %s' "$commit"): the topic $now ends before the commit before it: the patches of a topic are in one row"
+				die "$(in_tree log -1 --format='%h %s' "$commit"): the patches of the topic $now do not follow each other: move this one to them"
 			echo "# $now" >>"$work/headings"
 			[ -z "$topic" ] || echo
 			echo "# $now"
