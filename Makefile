@@ -14,7 +14,8 @@ help:		## what can be done (this)
 	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           WITH=dir (its files are in /host)  OUT=dir (what the guest leaves in /out comes there)'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
-	@echo '           KERNEL_SRC=dir (your own 6.1.y tree)  CACHE=dir (default ~/.cache/trace-ring-map)'
+	@echo '           BASE=6.1|6.12 (that one as it is)  KERNEL_SRC=dir (your own tree of that base)'
+	@echo '           CACHE=dir (default ~/.cache/trace-ring-map)'
 
 demo: packages	## boot the kernel and stream its events with the tracemap command
 	@$(harness)/demo.sh
@@ -56,7 +57,7 @@ bench-tools:	## measure this machine, no kernel built: tracemap, trace-cmd, perf
 	@$(harness)/bench-tools.sh
 
 series: packages	## write the patches as mails, a folder a topic, to build/series-6.1 [TOPIC=map]
-	@$(harness)/mail.sh build/series-6.1 $(TOPIC)
+	@$(harness)/mail.sh "" $(TOPIC)
 
 tree: packages	## make TREE=dir a git tree of the kernel with the series in it, to work in
 	@$(harness)/tree.sh "$(TREE)"

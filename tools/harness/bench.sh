@@ -50,7 +50,7 @@ of()
 	stock)		SERIES=none "$@" ;;
 	before)		SERIES=$(patches_before_live) "$@" ;;
 	ours)		"$@" ;;
-	mainline)	LINUX=6.12 "$@" ;;
+	mainline)	BASE=6.12 KERNEL_SRC='' "$@" ;;
 	esac
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# kernel.sh: build the kernel that FLAVOUR=, SERIES= and LINUX= name, print the
+# kernel.sh: build the kernel that FLAVOUR=, SERIES= and BASE= name, print the
 # folder that holds it: bzImage, config, lib/modules/, or linux, config for uml.
 # FLAVOUR= is a file of config/, or a machine of arch/, whose image may have
 # another name than bzImage; in the file "warnings" is what its compiler said.
@@ -17,9 +17,8 @@
 flavour=${FLAVOUR:-default}
 label=$flavour
 tree=${flavour#default}
-[ "${SERIES:-all}" != none ] || tree=${tree:+$tree-}stock
-[ "${SERIES:-all}" != none ] || label+=-stock
-[ "$linux" = 6.1 ] || label=$flavour-$linux
+[ -n "$(series_patches)" ] || { tree=${tree:+$tree-}stock; label+=-stock; }
+[ "$linux" = 6.1 ] || label+=-$linux
 [ "${MUTANTS:-}" != yes ] || { tree=mutants-$flavour; label+=-mutants; }
 load_arch "$flavour"
 [ "$flavour" != uml ] || karch=um

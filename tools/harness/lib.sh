@@ -10,7 +10,9 @@ set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 harness=$top/tools/harness
-patches=$top/patches/6.1
+# BASE= names the kernel that the series is for, a folder of patches/.
+linux=${BASE:-6.1}
+patches=$top/patches/$linux
 cache=${CACHE:-${XDG_CACHE_HOME:-${HOME:?set HOME or CACHE}/.cache}/trace-ring-map}
 logs=$cache/logs
 mkdir -p "$logs"
@@ -32,6 +34,8 @@ die()
 	[ $# -eq 0 ] || printf '       %s\n' "$@" >&2
 	exit 1
 }
+
+[ -e "$patches/base" ] || die "BASE=$linux: not one of $(cd "$top/patches" && echo *)"
 
 hash_of() { sha256sum | cut -c1-12; }
 

@@ -10,7 +10,7 @@
 . "$harness/series.sh"
 . "$harness/source.sh"
 
-out=$(realpath -m "${1:-$top/build/series-6.1}")
+out=$(realpath -m "${1:-$top/build/series-$linux}")
 [ $# -eq 0 ] || shift
 
 name=$(git -C "$top" config user.name || :)
@@ -58,7 +58,7 @@ fill_cover()
 		echo
 		sed 1,2d "$words"
 		printf '\nBase: Linux %s' "$(kernel_version "$base")"
-		[ "$base_pinned" = no ] || printf ', Debian linux-source-6.1 %s\n      (sha256 %s)' "$pin_version" "$pin_sha256"
+		[ "$base_pinned" = no ] || printf ', Debian %s %s\n      (sha256 %s)' "$package" "$pin_version" "$pin_sha256"
 		[ -z "$3" ] || printf '\n      and on it, in this order:%s' "$3"
 		echo; echo
 		sed '1,/\*\*\* BLURB HERE/d' "$cover"
@@ -79,7 +79,7 @@ mail_topic()
 scratch
 find_base
 mapfile -t topics < <(series_topics)
-[ ${#topics[@]} -gt 0 ] || die "there is no patch in patches/6.1"
+[ ${#topics[@]} -gt 0 ] || die "there is no patch in patches/$linux"
 mapfile -t wanted < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else mailed_topics; fi)
 for t in "${wanted[@]}"; do
 	[[ " ${topics[*]} " = *" $t "* ]] || die "TOPIC=$t: not one of ${topics[*]}"

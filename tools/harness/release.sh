@@ -17,7 +17,7 @@
 
 out=${1:-$top/build/release}
 version=$(cat "$harness/version")
-series=ringmap-$version-series-6.1
+series=ringmap-$version-series-$linux
 
 case ${KERNEL:-none} in
 none|cloud|trimmed) ;;

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The patches as files in this repository, see patches/6.1. Source it.
+# The patches as files in this repository, those of patches/$BASE. Source it.
 #
-# patches/6.1/series lists them in order. Each is in the folder of its topic; a topic
+# Its file series lists them in order. Each is in the folder of its topic; a topic
 # that has a cover.txt is mailed by itself, on top of those before it.
 #
 # A patch is a message, "New-file:" lines, a line "---" and a diff against
 # files the kernel has. A new file's content lies at its path in this
-# repository and nowhere else.
+# repository and nowhere else, but for one that differs on a base: that has its own
+# below files/ there.
 
 # The patches that SERIES= names: all, none, or the first N.
 series_patches()
@@ -45,6 +46,9 @@ new_files()
 	series_patches | while read -r p; do patch_new_files "$p"; done
 }
 
+# file_of PATH: where the content of a new file is
+file_of() { if [ -e "$patches/files/$1" ]; then echo "$patches/files/$1"; else echo "$top/$1"; fi; }
+
 # apply_patch PATCH DIR: DIR becomes the tree with the patch in. Not a line of
 # fuzz is allowed: a hunk that only nearly fits is a hunk nobody has read.
 apply_patch()
@@ -62,7 +66,7 @@ apply_patch()
 			return 1
 		fi
 		mkdir -p "$dir/$(dirname "$f")"
-		cp "$top/$f" "$dir/$f" || return 1
+		cp "$(file_of "$f")" "$dir/$f" || return 1
 	done
 }
 

@@ -10,15 +10,13 @@
 #   $cache/src-ID.overlay	files of src-ID that may differ from the base
 #   $cache/src-ID.key		what src-ID holds; absent while it is changed
 
-pin_version=6.1.192-2
-pin_sha256=4d415b3d364834fd818270e88813e90323bbfce4f519a0e6bd4940ddcd7df693
-# The series goes onto every 6.1.y from here on; before it, what stable has since
-# changed in the same lines is missing.
-oldest_base=6.1.187
-linux=${LINUX:-6.1}
-tarball=/usr/src/linux-source-$linux.tar.xz
-# Another kernel of Debian's is built as it is, to be measured beside ours.
-[ "$linux" = 6.1 ] || { export SERIES=none; unset KERNEL_SRC; }
+base_says() { sed -n "s/^$1 //p" "$patches/base"; }
+
+package=$(base_says package)
+pin_version=$(base_says version)
+pin_sha256=$(base_says sha256)
+oldest_base=$(base_says oldest)
+tarball=/usr/src/$package.tar.xz
 
 kernel_version()
 {
@@ -29,9 +27,9 @@ kernel_version()
 refuse_base()
 {
 	die "$1" \
-	    "The series is for 6.1.y since $oldest_base and was tested on Debian's linux-source-6.1 $pin_version. Either" \
+	    "The series is for $linux.y since $oldest_base and was tested on Debian's $package $pin_version. Either" \
 	    "  install that version (the archive of Debian's snapshots keeps them all), or" \
-	    "  name a 6.1.y tree: make ... KERNEL_SRC=dir"
+	    "  name a $linux.y tree: make ... KERNEL_SRC=dir"
 }
 
 unpack_tarball()
@@ -48,8 +46,6 @@ base_from_tarball()
 {
 	local sha
 
-	[ -r "$tarball" ] || [ "$linux" = 6.1 ] ||
-		die "$tarball is not there: apt-get install linux-source-$linux"
 	[ -r "$tarball" ] || refuse_base "$tarball is not there"
 	sha=$(sha256sum <"$tarball")
 	sha=${sha%% *}
@@ -71,7 +67,7 @@ base_from_user()
 	local copy
 
 	[ -d "$KERNEL_SRC" ] || die "KERNEL_SRC=$KERNEL_SRC: there is no such folder" \
-		"Leave KERNEL_SRC out to build Debian's linux-source-6.1."
+		"Leave KERNEL_SRC out to build Debian's $package."
 	[ -f "$KERNEL_SRC/Makefile" ] || refuse_base "KERNEL_SRC=$KERNEL_SRC is no kernel tree"
 	copy=$cache/user-$(cd "$KERNEL_SRC" && pwd | hash_of)
 	hold_lock base
@@ -123,8 +119,7 @@ stage_onto_base()
 		[ "$base_pinned" = yes ] && die "the series does not apply to its own base"
 		refuse_base "the series does not apply to this $(kernel_version "$base")"
 	fi
-	[ "$base_pinned" = yes ] || [ "$linux" != 6.1 ] ||
-		say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
+	[ "$base_pinned" = yes ] || say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
 	[ "${MUTANTS:-}" != yes ] || "$harness/mutants/plant.py" "$stage" >"$stage.mutants" ||
 		die "the faults of mutants/ cannot be put into the series"
 	series_key=$(key_of_stage)

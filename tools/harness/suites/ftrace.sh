@@ -11,7 +11,7 @@
 . "$harness/series.sh"
 . "$harness/source.sh"
 
-baseline=$harness/ftrace-baseline.txt
+baseline=$patches/ftrace-baseline.txt
 
 # One emulation thread: a guest that patches its code under several may die.
 export FLAVOUR=default THREAD=single LIMIT=${LIMIT:-2400}

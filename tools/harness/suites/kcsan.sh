@@ -28,7 +28,7 @@
 export FLAVOUR=kcsan TORTURE_SECONDS=${TORTURE_SECONDS:-60}
 . "$harness/torture.sh"
 
-list=$harness/kcsan-baseline.txt
+list=$patches/kcsan-baseline.txt
 planted='race_with_others / race_with_others'
 control=/sys/kernel/debug/kcsan
 

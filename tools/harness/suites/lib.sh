@@ -43,7 +43,7 @@ special()
 	MEM=5G guest ours 'more than 2 GiB'
 	APPEND=maxcpus=1 guest ours 'a CPU comes up'
 	SERIES=none APPEND=maxcpus=1 guest stock 'a CPU comes up'
-	LINUX=6.12 APPEND=maxcpus=1 guest mainline 'a CPU comes up'
+	BASE=6.12 KERNEL_SRC='' APPEND=maxcpus=1 guest mainline 'a CPU comes up'
 }
 
 # guest KERNEL [PART OF A TEST'S NAME]
@@ -71,9 +71,9 @@ for what; do
 		;;
 	ours)		guest ours ;;
 	stock)		SERIES=none guest stock ;;
-	mainline)	LINUX=6.12 guest mainline ;;
+	mainline)	BASE=6.12 KERNEL_SRC='' guest mainline ;;
 	special)	special ;;
-	formats)	formats ours; LINUX=6.12 formats 6.12 ;;
+	formats)	formats ours; BASE=6.12 KERNEL_SRC='' formats 6.12 ;;
 	cost)		cost ;;
 	*)		die "lib.sh $what: not one of host, ours, stock, mainline, special, formats, cost" ;;
 	esac
