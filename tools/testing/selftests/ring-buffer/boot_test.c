@@ -22,7 +22,7 @@ static void expect_size(struct __test_metadata *_metadata, struct trace_instance
 	EXPECT_STREQ(want, text);
 }
 
-/* "Opening or reading `trace_pipe_raw` allocates nothing." */
+/* Opening and reading the file leave the buffer as it was. */
 static void expect_reading_leaves_it(struct __test_metadata *_metadata,
 				     struct trace_instance *ti, const char *size)
 {
@@ -38,7 +38,7 @@ static void expect_reading_leaves_it(struct __test_metadata *_metadata,
 	close(fd);
 }
 
-/* "A buffer still at its boot-time minimum can be mapped too": it works as it is. */
+/* A mapping of a buffer at its minimum works. */
 static void expect_minimum_works(struct __test_metadata *_metadata,
 				 struct trace_instance *ti, const char *size)
 {
@@ -60,7 +60,7 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	buffer_unmap(&mb);
 }
 
-/* "and is not stuck at it": nor after it was refused several times */
+/* MAP-28, MAP-29: also after its growth was refused several times */
 TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is_and_not_stuck_at_it)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
@@ -87,7 +87,7 @@ TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is_and_not_stuck_at_it)
 	close(top.marker);
 }
 
-/* So it is for an observer, which opens a file to begin with. */
+/* LIVE-15: So it is for an observer, which opens a file to begin with. */
 TEST(an_observer_finds_an_expanded_buffer)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
@@ -154,7 +154,7 @@ FIXTURE_TEARDOWN(late_cpu)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "a CPU that never came up -> `EINVAL`" */
+/* MAP-30 */
 TEST_F(late_cpu, mmap_answers_EINVAL_for_a_cpu_that_never_came_up)
 {
 	int fd;
@@ -169,6 +169,7 @@ TEST_F(late_cpu, mmap_answers_EINVAL_for_a_cpu_that_never_came_up)
 	close(fd);
 }
 
+/* LIVE-15 */
 TEST_F(late_cpu, an_observer_gets_EINVAL_for_a_cpu_that_never_came_up)
 {
 	if (self->cpu < 0)
@@ -177,7 +178,7 @@ TEST_F(late_cpu, an_observer_gets_EINVAL_for_a_cpu_that_never_came_up)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 }
 
-/* "Not mapped -> `ENODEV`": whether or not it would wait */
+/* READ-9: whether or not it would wait */
 TEST_F(late_cpu, get_reader_answers_ENODEV_for_a_cpu_that_never_came_up)
 {
 	static const int flags[] = { O_RDONLY, O_RDONLY | O_NONBLOCK };
@@ -195,7 +196,7 @@ TEST_F(late_cpu, get_reader_answers_ENODEV_for_a_cpu_that_never_came_up)
 	}
 }
 
-/* "writing sets it for all CPUs": for those that come up later as well */
+/* SUBBUF-2: for those that come up later as well */
 TEST_F(late_cpu, a_cpu_that_comes_up_has_the_sub_buffer_size)
 {
 	struct mapped_buffer mb;

@@ -42,7 +42,7 @@
 #define INSTANCE	{ .top = false, .subbuf_kb = 0 }
 #define INSTANCE_LARGE	{ .top = false, .subbuf_kb = LARGE_SUBBUF_KB }
 
-/* "`poll()`, `select()`, `epoll` go by the same test" */
+/* poll(), select() and epoll agree whether the file is readable. */
 static inline void expect_readable(struct __test_metadata *_metadata, int fd,
 				   int readable)
 {

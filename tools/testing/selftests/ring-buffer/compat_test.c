@@ -42,12 +42,13 @@ FIXTURE_TEARDOWN(compat)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
+/* READ-10 */
 TEST(this_is_a_32_bit_program)
 {
 	EXPECT_EQ(4, sizeof(long));
 }
 
-/* "The layout is mainline's": for 32 bits it is the same. */
+/* META-1: for 32 bits it is the same. */
 TEST(layout_does_not_depend_on_the_word_size)
 {
 	EXPECT_EQ(16, offsetof(struct trace_buffer_meta, reader.lost_events));
@@ -58,7 +59,7 @@ TEST(layout_does_not_depend_on_the_word_size)
 	EXPECT_EQ(80, sizeof(struct trace_buffer_meta));
 }
 
-/* "32-bit programs on a 64-bit kernel can use it (`.compat_ioctl`)." */
+/* READ-10 */
 TEST_F(compat, get_reader_works_for_32_bit_programs)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -68,6 +69,7 @@ TEST_F(compat, get_reader_works_for_32_bit_programs)
 	EXPECT_LT(0, self->mb.meta->reader.read);
 }
 
+/* LOSS-2 */
 TEST_F(compat, seen_and_lost_are_all_that_was_written)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -77,6 +79,7 @@ TEST_F(compat, seen_and_lost_are_all_that_was_written)
 	EXPECT_LT(0, self->tally.lost);
 }
 
+/* READ-8 */
 TEST_F(compat, any_other_command_answers_ENOTTY)
 {
 	EXPECT_EQ(-1, ioctl(self->mb.fd, _IO('R', 0x21)));
@@ -84,6 +87,7 @@ TEST_F(compat, any_other_command_answers_ENOTTY)
 	EXPECT_EQ(0, ioctl(self->mb.fd, 0, 0));
 }
 
+/* READ-9 */
 TEST_F(compat, not_mapped_answers_ENODEV)
 {
 	int fd = cpu_file(&self->ti, self->ti.other_cpu, "trace_pipe_raw",
@@ -95,7 +99,7 @@ TEST_F(compat, not_mapped_answers_ENODEV)
 	close(fd);
 }
 
-/* Offsets of pages that 32 bits cannot hold as bytes. */
+/* MAP-12: Offsets of pages that 32 bits cannot hold as bytes. */
 TEST_F(compat, offset_that_wraps_is_refused)
 {
 	static const unsigned long long offsets[] = {
@@ -113,7 +117,7 @@ TEST_F(compat, offset_that_wraps_is_refused)
 	}
 }
 
-/* "64-bit fields in 32-bit programs": layout and command are the same, too. */
+/* LIVE-1: layout and command are the same, too. */
 TEST(live_layout_does_not_depend_on_the_word_size)
 {
 	EXPECT_EQ(192, sizeof(struct trace_live_index));
@@ -124,7 +128,7 @@ TEST(live_layout_does_not_depend_on_the_word_size)
 	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_WAIT);
 }
 
-/* 64-bit counts are whole. */
+/* LIVE-2: 64-bit counts are whole. */
 TEST_F(compat, live_index_works_for_32_bit_programs)
 {
 	struct live_figures f;
@@ -145,6 +149,7 @@ TEST_F(compat, live_index_works_for_32_bit_programs)
 	watcher_close(&w);
 }
 
+/* WAKE-6, WAKE-10 */
 TEST_F(compat, live_wait_works_for_32_bit_programs)
 {
 	struct watcher w;

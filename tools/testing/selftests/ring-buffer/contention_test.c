@@ -244,8 +244,8 @@ static void expect_usable(struct __test_metadata *_metadata,
 }
 
 /*
- * Each comes to its turn, no answer is wrong, and all works afterwards. It gets
- * more time than others: cut short, it would leave a CPU away.
+ * HOLD-13: Each comes to its turn, no answer is wrong, and all works afterwards. It
+ * gets more time than others: cut short, it would leave a CPU away.
  */
 TEST_F_TIMEOUT(contention, mappings_sizes_snapshots_and_hotplug_beside_each_other,
 	       4 * TEST_TIMEOUT_DEFAULT)

@@ -61,7 +61,7 @@ static void expect_streaming(struct __test_metadata *_metadata,
 	EXPECT_EQ(ti->seq, tally->next);
 }
 
-/* "Refused with `EBUSY`: resizing that CPU's buffer [...]" */
+/* HOLD-1 */
 TEST_F(beside, resizing_the_mapped_buffer_is_refused_with_EBUSY)
 {
 	long long size = cpu_number(&self->ti, self->ti.cpu, "buffer_size_kb");
@@ -74,7 +74,7 @@ TEST_F(beside, resizing_the_mapped_buffer_is_refused_with_EBUSY)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "[...] or all CPUs'" */
+/* HOLD-1 */
 TEST_F(beside, resizing_all_buffers_is_refused_with_EBUSY)
 {
 	long long size = instance_number(&self->ti, "buffer_size_kb");
@@ -90,7 +90,7 @@ TEST_F(beside, resizing_all_buffers_is_refused_with_EBUSY)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "[...] mapped, by whomever" */
+/* HOLD-1 */
 TEST_F(beside, a_mapping_of_another_process_excludes_as_well)
 {
 	char c;
@@ -116,7 +116,7 @@ TEST_F(beside, a_mapping_of_another_process_excludes_as_well)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 }
 
-/* "changing the sub-buffer size" */
+/* HOLD-4 */
 TEST_F(beside, changing_the_sub_buffer_size_is_refused_with_EBUSY)
 {
 	EXPECT_EQ(-EBUSY, instance_write_number(&self->ti,
@@ -127,7 +127,7 @@ TEST_F(beside, changing_the_sub_buffer_size_is_refused_with_EBUSY)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "The present size again is success." */
+/* HOLD-2 */
 TEST_F(beside, the_present_size_again_is_success)
 {
 	long long size = instance_number(&self->ti, "buffer_size_kb");
@@ -138,6 +138,7 @@ TEST_F(beside, the_present_size_again_is_success)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* HOLD-2 */
 TEST_F(beside, the_present_sub_buffer_size_again_is_success)
 {
 	EXPECT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
@@ -145,7 +146,7 @@ TEST_F(beside, the_present_sub_buffer_size_again_is_success)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "Resizing another CPU's buffer works." */
+/* HOLD-3 */
 TEST_F(beside, resizing_the_buffer_of_another_cpu_works)
 {
 	unsigned int kb = 2 * TEST_SUBBUFS * self->ti.subbuf_kb;
@@ -157,7 +158,7 @@ TEST_F(beside, resizing_the_buffer_of_another_cpu_works)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "After the last `munmap()` everything works." */
+/* HOLD-5 */
 TEST_F(beside, everything_works_after_the_last_munmap)
 {
 	struct mapped_buffer second;
@@ -178,7 +179,7 @@ TEST_F(beside, everything_works_after_the_last_munmap)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
 }
 
-/* Another instance has a buffer of its own. */
+/* HOLD-3: Another instance has a buffer of its own. */
 TEST_F(beside, another_instance_is_not_excluded)
 {
 	struct trace_instance other;
@@ -191,20 +192,21 @@ TEST_F(beside, another_instance_is_not_excluded)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "taking a snapshot by any way there is": the file */
+/* SNAP-1: the file of all CPUs */
 TEST_F(beside, taking_a_snapshot_is_refused_with_EBUSY)
 {
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "snapshot", "1"));
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* the file of a CPU */
+/* SNAP-1: the file of a CPU */
 TEST_F(beside, taking_a_snapshot_of_the_mapped_cpu_is_refused_with_EBUSY)
 {
 	EXPECT_EQ(-EBUSY, cpu_write(&self->ti, self->ti.cpu, "snapshot", "1"));
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* SNAP-1 */
 TEST_F(beside, taking_a_snapshot_of_another_cpu_is_refused_with_EBUSY)
 {
 	EXPECT_EQ(-EBUSY, cpu_write(&self->ti, self->ti.other_cpu, "snapshot",
@@ -212,7 +214,7 @@ TEST_F(beside, taking_a_snapshot_of_another_cpu_is_refused_with_EBUSY)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* a snapshot that is allocated already */
+/* SNAP-1: a snapshot that is allocated already */
 TEST_F(beside, taking_a_snapshot_again_is_refused_with_EBUSY)
 {
 	buffer_unmap(&self->mb);
@@ -223,7 +225,7 @@ TEST_F(beside, taking_a_snapshot_again_is_refused_with_EBUSY)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* a trigger */
+/* SNAP-2: a trigger */
 TEST_F(beside, setting_a_snapshot_trigger_is_refused_with_EBUSY)
 {
 	char text[512];
@@ -237,7 +239,7 @@ TEST_F(beside, setting_a_snapshot_trigger_is_refused_with_EBUSY)
 }
 
 #ifndef NO_HIST_TRIGGERS
-/* a histogram: conditional snapshots */
+/* SNAP-2: a histogram: conditional snapshots */
 TEST_F(beside, setting_a_histogram_snapshot_is_refused_with_EBUSY)
 {
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, HIST_TRIGGER, HIST_SNAPSHOT));
@@ -246,7 +248,7 @@ TEST_F(beside, setting_a_histogram_snapshot_is_refused_with_EBUSY)
 }
 #endif
 
-/* What was refused does not count as a user, nor does a refusal leak one. */
+/* SNAP-7: What was refused does not count as a user, nor does a refusal leak one. */
 TEST_F(beside, refused_snapshot_users_leave_nothing_behind)
 {
 	int i;
@@ -264,7 +266,7 @@ TEST_F(beside, refused_snapshot_users_leave_nothing_behind)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* Looking at, emptying or freeing a snapshot takes none. */
+/* SNAP-8: Looking at, emptying or freeing a snapshot takes none. */
 TEST_F(beside, a_kept_snapshot_can_be_read_and_freed)
 {
 	buffer_unmap(&self->mb);
@@ -280,7 +282,7 @@ TEST_F(beside, a_kept_snapshot_can_be_read_and_freed)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "`current_tracer` answers `EBUSY` while a `trace_pipe_raw` [...] is open" */
+/* Another tracer is refused, and the one there is stays. */
 static void expect_tracer_busy(struct __test_metadata *_metadata,
 			       struct trace_instance *ti)
 {
@@ -291,6 +293,7 @@ static void expect_tracer_busy(struct __test_metadata *_metadata,
 	EXPECT_STREQ("nop\n", text);
 }
 
+/* HOLD-6 */
 TEST_F(beside, current_tracer_answers_EBUSY_while_mapped)
 {
 	expect_tracer_busy(_metadata, &self->ti);
@@ -299,6 +302,7 @@ TEST_F(beside, current_tracer_answers_EBUSY_while_mapped)
 	expect_tracer_busy(_metadata, &self->ti);
 }
 
+/* HOLD-6 */
 TEST_F(beside, current_tracer_answers_EBUSY_while_trace_pipe_raw_is_open)
 {
 	int fd;
@@ -310,7 +314,7 @@ TEST_F(beside, current_tracer_answers_EBUSY_while_trace_pipe_raw_is_open)
 	close(fd);
 }
 
-/* "`read(2)` [...] work as before and refresh the meta page" */
+/* READ-11 */
 TEST_F(beside, read_works_and_refreshes_the_meta_page)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -326,7 +330,7 @@ TEST_F(beside, read_works_and_refreshes_the_meta_page)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "[...] `trace` [...]" */
+/* READ-11 */
 TEST_F(beside, trace_works_and_refreshes_the_meta_page)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 8, EVENT_LARGE));
@@ -360,7 +364,7 @@ static long count_trace_pipe(struct trace_instance *ti, size_t bytes)
 	return count;
 }
 
-/* "[...] `trace_pipe` [...]" */
+/* READ-11 */
 TEST_F(beside, trace_pipe_works_and_refreshes_the_meta_page)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 8, EVENT_SMALL));
@@ -371,12 +375,13 @@ TEST_F(beside, trace_pipe_works_and_refreshes_the_meta_page)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "they are right on sub-buffers that carry loss marks" */
+/* How many events a consumer can still get. */
 static uint64_t unread(struct trace_buffer_meta *meta)
 {
 	return meta->entries - meta->overrun - meta->read;
 }
 
+/* READ-12 */
 TEST_F(beside, trace_is_right_on_sub_buffers_with_loss_marks)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -388,6 +393,7 @@ TEST_F(beside, trace_is_right_on_sub_buffers_with_loss_marks)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
+/* READ-12 */
 TEST_F(beside, trace_pipe_is_right_on_sub_buffers_with_loss_marks)
 {
 	uint64_t left;
@@ -400,6 +406,7 @@ TEST_F(beside, trace_pipe_is_right_on_sub_buffers_with_loss_marks)
 	EXPECT_EQ(0, unread(self->mb.meta));
 }
 
+/* READ-12 */
 TEST_F(beside, read_is_right_on_sub_buffers_with_loss_marks)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -412,7 +419,7 @@ TEST_F(beside, read_is_right_on_sub_buffers_with_loss_marks)
 	EXPECT_EQ(0, unread(self->mb.meta));
 }
 
-/* The first loss is told by read(2), what follows is handed out here. */
+/* LOSS-2: The first loss is told by read(2), what follows is handed out here. */
 TEST_F(beside, loss_told_by_read_is_exact_beside_a_mapping)
 {
 	size_t size = self->mb.meta->subbuf_size;
@@ -431,7 +438,7 @@ TEST_F(beside, loss_told_by_read_is_exact_beside_a_mapping)
 	free(page);
 }
 
-/* A marked sub-buffer whose first events went to trace_pipe. */
+/* READ-12: A marked sub-buffer whose first events went to trace_pipe. */
 TEST_F(beside, a_sub_buffer_begun_by_trace_pipe_is_finished_by_get_reader)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -451,7 +458,7 @@ TEST_F(beside, a_sub_buffer_begun_by_trace_pipe_is_finished_by_get_reader)
 	EXPECT_EQ(self->ti.seq, meta->overrun + meta->read);
 }
 
-/* The same, with a read(2) of what trace_pipe left. */
+/* READ-12: The same, with a read(2) of what trace_pipe left. */
 TEST_F(beside, a_sub_buffer_begun_by_trace_pipe_is_finished_by_read)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -493,7 +500,7 @@ static long tally_splice(struct tally *tally, int fd, size_t size)
 	return subbufs;
 }
 
-/* "`splice(2)` works by copying: full sub-buffers that wait are delivered" */
+/* READ-15 */
 TEST_F(beside, splice_delivers_full_sub_buffers_that_wait)
 {
 	size_t size = self->mb.meta->subbuf_size;
@@ -510,7 +517,7 @@ TEST_F(beside, splice_delivers_full_sub_buffers_that_wait)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* Several at once, after a loss, and after GET_READER took its part. */
+/* READ-15: Several at once, after a loss, and after GET_READER took its part. */
 TEST_F(beside, splice_delivers_what_get_reader_left)
 {
 	size_t size = self->mb.meta->subbuf_size;
@@ -525,7 +532,7 @@ TEST_F(beside, splice_delivers_what_get_reader_left)
 	EXPECT_EQ(self->tally.seen, self->mb.meta->read);
 }
 
-/* Who has read something is told of the end, as by read(2), and does not hang. */
+/* READ-17: Who has read something is told of the end, as by read(2), and does not hang. */
 TEST_F(beside, splice_of_trace_pipe_ends_when_tracing_has)
 {
 	char text[4096];
@@ -552,7 +559,7 @@ TEST_F(beside, splice_of_trace_pipe_ends_when_tracing_has)
 	close(fd);
 }
 
-/* Spliced bytes are a copy: what is written later does not show in them. */
+/* READ-15: Spliced bytes are a copy: what is written later does not show in them. */
 TEST_F(beside, spliced_bytes_do_not_change)
 {
 	size_t size = self->mb.meta->subbuf_size;
@@ -574,7 +581,7 @@ TEST_F(beside, spliced_bytes_do_not_change)
 	free(page);
 }
 
-/* "`echo > trace` empties the buffer; the meta page says so at once" */
+/* The meta page says that the buffer is empty. */
 static void expect_empty(struct __test_metadata *_metadata,
 			 struct mapped_buffer *mb)
 {
@@ -586,6 +593,7 @@ static void expect_empty(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, mb->meta->reader.lost_events);
 }
 
+/* HOLD-8 */
 TEST_F(beside, reset_is_told_at_once_and_the_mapping_goes_on)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -599,6 +607,7 @@ TEST_F(beside, reset_is_told_at_once_and_the_mapping_goes_on)
 	EXPECT_EQ(5, self->mb.meta->entries);
 }
 
+/* HOLD-8 */
 TEST_F(beside, reset_of_the_cpu_is_told_at_once_and_the_mapping_goes_on)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -619,7 +628,7 @@ static int switch_cpu(int cpu, const char *online)
 	return write_file(path, online);
 }
 
-/* "CPU hotplug [...] can be switched at will." */
+/* HOLD-9 */
 TEST_F(beside, the_mapped_cpu_can_go_and_come_back)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -635,6 +644,7 @@ TEST_F(beside, the_mapped_cpu_can_go_and_come_back)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* HOLD-9 */
 TEST_F(beside, a_cpu_that_is_away_can_be_mapped)
 {
 	int err;
@@ -651,7 +661,7 @@ TEST_F(beside, a_cpu_that_is_away_can_be_mapped)
 	EXPECT_EQ(10, self->tally.seen);
 }
 
-/* "`tracing_on` [...]" */
+/* HOLD-10 */
 TEST_F(beside, tracing_on_can_be_switched)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -663,7 +673,7 @@ TEST_F(beside, tracing_on_can_be_switched)
 	EXPECT_EQ(10, self->mb.meta->entries);
 }
 
-/* It is one switch, whoever turns it: here the kernel does, at an event. */
+/* HOLD-10: It is one switch, whoever turns it: here the kernel does, at an event. */
 TEST_F(beside, the_kernel_and_the_file_turn_one_tracing_on)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "traceoff"));
@@ -693,7 +703,7 @@ TEST_F(beside, the_kernel_and_the_file_turn_one_tracing_on)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "`overwrite` [...]" */
+/* HOLD-11 */
 TEST_F(beside, overwrite_can_be_switched)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "options/overwrite", "0"));
@@ -711,7 +721,7 @@ TEST_F(beside, overwrite_can_be_switched)
 	EXPECT_EQ(self->ti.seq, self->tally.next);
 }
 
-/* "[...] clocks [...]" */
+/* HOLD-11 */
 TEST_F(beside, clocks_can_be_switched)
 {
 	static const char * const clocks[] = {
@@ -730,7 +740,7 @@ TEST_F(beside, clocks_can_be_switched)
 	}
 }
 
-/* "[...] and events [...]" */
+/* HOLD-11 */
 TEST_F(beside, events_can_be_switched)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "events/sched/enable", "1"));
@@ -782,7 +792,7 @@ static int mmap_errno(int fd)
 	return map_error(fd, getpagesize(), PROT_READ, MAP_SHARED, 0);
 }
 
-/* "`EBUSY` while the instance has a snapshot user: [...] a snapshot trigger" */
+/* SNAP-4 */
 TEST_F(unmapped, a_snapshot_trigger_makes_mmap_answer_EBUSY)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, TRIGGER, "snapshot"));
@@ -791,7 +801,7 @@ TEST_F(unmapped, a_snapshot_trigger_makes_mmap_answer_EBUSY)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* Two of them, and both have to go. */
+/* SNAP-4: Two of them, and both have to go. */
 TEST_F(unmapped, each_snapshot_trigger_counts)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, TRIGGER, "snapshot"));
@@ -803,7 +813,7 @@ TEST_F(unmapped, each_snapshot_trigger_counts)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* A trigger that could not be set, in all the ways that fail. */
+/* SNAP-7: A trigger that could not be set, in all the ways that fail. */
 TEST_F(unmapped, a_snapshot_trigger_that_failed_does_not_count)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, TRIGGER, "snapshot"));
@@ -819,7 +829,7 @@ TEST_F(unmapped, a_snapshot_trigger_that_failed_does_not_count)
 }
 
 #ifndef NO_HIST_TRIGGERS
-/* "[...] histogram or conditional snapshot [...]" */
+/* The histogram keeps the buffer from being mapped until it is removed. */
 static void expect_histogram_counts(struct __test_metadata *_metadata,
 				    struct trace_instance *ti, int fd,
 				    const char *hist)
@@ -833,17 +843,19 @@ static void expect_histogram_counts(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, mmap_errno(fd));
 }
 
+/* SNAP-4 */
 TEST_F(unmapped, a_histogram_onchange_snapshot_makes_mmap_answer_EBUSY)
 {
 	expect_histogram_counts(_metadata, &self->ti, self->fd, HIST_SNAPSHOT);
 }
 
+/* SNAP-4 */
 TEST_F(unmapped, a_histogram_onmax_snapshot_makes_mmap_answer_EBUSY)
 {
 	expect_histogram_counts(_metadata, &self->ti, self->fd, HIST_MAX);
 }
 
-/* A second conditional snapshot is refused, and leaves one user. */
+/* SNAP-7: A second conditional snapshot is refused, and leaves one user. */
 TEST_F(unmapped, a_histogram_snapshot_that_failed_does_not_count)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, HIST_TRIGGER, HIST_SNAPSHOT));
@@ -856,7 +868,7 @@ TEST_F(unmapped, a_histogram_snapshot_that_failed_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* A histogram with no snapshot is none of these users. */
+/* SNAP-4: A histogram with no snapshot is none of these users. */
 TEST_F(unmapped, a_histogram_without_snapshot_does_not_count)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, HIST_TRIGGER,
@@ -867,7 +879,7 @@ TEST_F(unmapped, a_histogram_without_snapshot_does_not_count)
 }
 #endif /* NO_HIST_TRIGGERS */
 
-/* "A snapshot taken earlier and kept does not count." */
+/* SNAP-8 */
 TEST_F(unmapped, a_snapshot_taken_earlier_and_kept_does_not_count)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
@@ -876,7 +888,7 @@ TEST_F(unmapped, a_snapshot_taken_earlier_and_kept_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* What reads a snapshot keeps it from being made as large as the trace. */
+/* SNAP-7: What reads a snapshot keeps it from being made as large as the trace. */
 TEST_F(unmapped, a_snapshot_refused_for_an_open_one_does_not_count)
 {
 	int fd, i;
@@ -895,7 +907,7 @@ TEST_F(unmapped, a_snapshot_refused_for_an_open_one_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* "a snapshot being taken at that moment": one of the two is refused. */
+/* A child takes a snapshot again and again: each succeeds or is refused for a mapping. */
 static pid_t fork_snapshots(struct trace_instance *ti, int count)
 {
 	pid_t pid = fork();
@@ -912,6 +924,7 @@ static pid_t fork_snapshots(struct trace_instance *ti, int count)
 	_exit(0);
 }
 
+/* SNAP-6 */
 TEST_F(unmapped, a_snapshot_being_taken_and_mmap_exclude_each_other)
 {
 	struct mapped_buffer mb;
@@ -933,7 +946,7 @@ TEST_F(unmapped, a_snapshot_being_taken_and_mmap_exclude_each_other)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 }
 
-/* "A refused resize answers its own error." */
+/* HOLD-7 */
 TEST_F(unmapped, a_resize_refused_for_an_open_trace_answers_EBUSY)
 {
 	int trace = instance_file(&self->ti, "trace", O_RDONLY);
@@ -949,6 +962,7 @@ TEST_F(unmapped, a_resize_refused_for_an_open_trace_answers_EBUSY)
 					   4 * self->ti.subbuf_kb));
 }
 
+/* HOLD-7 */
 TEST_F(unmapped, a_resize_beyond_memory_answers_ENOMEM)
 {
 	long long size = instance_number(&self->ti, "buffer_size_kb");
@@ -992,7 +1006,7 @@ FIXTURE_TEARDOWN(latency)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "[...] a latency tracer." */
+/* SNAP-5 */
 TEST_F(latency, a_latency_tracer_makes_mmap_answer_EBUSY)
 {
 	int fd;
@@ -1010,7 +1024,7 @@ TEST_F(latency, a_latency_tracer_makes_mmap_answer_EBUSY)
 	close(fd);
 }
 
-/* From one to another and back: one user all the time, then none. */
+/* SNAP-5: From one to another and back: one user all the time, then none. */
 TEST_F(latency, changing_latency_tracers_leaves_no_user_behind)
 {
 	int fd, i;
@@ -1028,7 +1042,7 @@ TEST_F(latency, changing_latency_tracers_leaves_no_user_behind)
 	close(fd);
 }
 
-/* There is one of each: the second instance's cannot start, and leaves no user. */
+/* SNAP-7: There is one of each: the second instance's cannot start, and leaves no user. */
 TEST_F(latency, a_latency_tracer_that_cannot_start_does_not_count)
 {
 	struct trace_instance other;
@@ -1048,6 +1062,7 @@ TEST_F(latency, a_latency_tracer_that_cannot_start_does_not_count)
 	EXPECT_EQ(0, instance_close(&other));
 }
 
+/* SNAP-2 */
 TEST_F(latency, setting_a_latency_tracer_while_mapped_is_refused_with_EBUSY)
 {
 	struct mapped_buffer mb;

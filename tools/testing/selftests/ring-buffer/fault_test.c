@@ -50,6 +50,7 @@ static size_t whole(FIXTURE_DATA(map) * self)
 	return len;
 }
 
+/* MEM-1 */
 TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation op = { "mmap()", .call = call_mmap, .after = after_mmap };
@@ -60,6 +61,7 @@ TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 	fail_each(_metadata, self, &op, expect_free);
 }
 
+/* MEM-1 */
 TEST_F_TIMEOUT(map, further_mmap_without_memory_leaves_the_first, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -86,6 +88,7 @@ static int call_open_live(FIXTURE_DATA(map) * self)
 	return with.fd < 0 ? with.fd : 0;
 }
 
+/* MEM-3 */
 TEST_F_TIMEOUT(map, open_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -109,6 +112,7 @@ static int after_mmap_live(FIXTURE_DATA(map) * self, int err)
 	return after_close(self, err) ?: ret;
 }
 
+/* MEM-3 */
 TEST_F_TIMEOUT(map, mmap_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -140,6 +144,7 @@ static void expect_watching(struct __test_metadata *_metadata, FIXTURE_DATA(map)
 	watcher_close(&w);
 }
 
+/* MEM-3 */
 TEST_F_TIMEOUT(map, open_of_the_live_view_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -169,6 +174,7 @@ static int after_munmap(FIXTURE_DATA(map) * self, int err)
 	return err ? call_munmap(self) : 0;
 }
 
+/* MEM-2 */
 TEST_F_TIMEOUT(map, munmap_without_memory_can_be_tried_again, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -201,6 +207,7 @@ static int after_mremap(FIXTURE_DATA(map) * self, int err)
 	return call_munmap(self);
 }
 
+/* MEM-2 */
 TEST_F_TIMEOUT(map, mremap_without_memory_leaves_every_count_right, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -243,7 +250,7 @@ static int after_fork(FIXTURE_DATA(map) * self, int err)
 	return err ? 0 : child_status(with.child, WOKEN_MS);
 }
 
-/* Of the copies that were made, none is left: the last unmap is the last. */
+/* MEM-2: Of the copies that were made, none is left: the last unmap is the last. */
 TEST_F_TIMEOUT(map, fork_without_memory_leaves_no_copy, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -299,6 +306,7 @@ static int call_write(FIXTURE_DATA(map) * self)
 	return write_events(&self->ti, 100, EVENT_LARGE);
 }
 
+/* MEM-4 */
 TEST_F(map, what_is_done_with_a_mapping_allocates_nothing)
 {
 	static const struct operation ops[] = {
@@ -334,6 +342,7 @@ static int call_epoll(FIXTURE_DATA(map) * self)
 	return epoll_ctl(with.fd, EPOLL_CTL_ADD, self->fd, &event) ? -errno : 0;
 }
 
+/* MEM-4 */
 TEST_F_TIMEOUT(map, epoll_without_memory_leaves_the_mapping, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -388,6 +397,7 @@ static int call_open_trigger(FIXTURE_DATA(map) * self)
 	return call_open(self, "events/sched/sched_process_free/trigger");
 }
 
+/* MEM-5 */
 TEST_F_TIMEOUT(map, open_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation ops[] = {
@@ -514,6 +524,7 @@ static const struct operation reading[] = {
 	{ "read() of trace", before_read_trace, call_read_trace, after_reading },
 };
 
+/* MEM-5 */
 TEST_F_TIMEOUT(map, reading_without_memory_loses_nothing, FAULT_TIMEOUT)
 {
 	size_t i;
@@ -523,6 +534,7 @@ TEST_F_TIMEOUT(map, reading_without_memory_loses_nothing, FAULT_TIMEOUT)
 		fail_each(_metadata, self, &reading[i], expect_free);
 }
 
+/* MEM-5 */
 TEST_F_TIMEOUT(map, reading_what_is_mapped_without_memory_loses_nothing, FAULT_TIMEOUT)
 {
 	size_t i;
@@ -573,6 +585,7 @@ static int after_subbuf_size(FIXTURE_DATA(map) * self, int err)
 	return ret ? ret : after_resize(self, err);
 }
 
+/* SUBBUF-10 */
 TEST_F_TIMEOUT(map, subbuf_size_without_memory_stays, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
@@ -584,6 +597,7 @@ TEST_F_TIMEOUT(map, subbuf_size_without_memory_stays, FAULT_TIMEOUT)
 	fail_each(_metadata, self, &op, expect_free);
 }
 
+/* MEM-6 */
 TEST_F_TIMEOUT(map, buffer_size_without_memory_stays, FAULT_TIMEOUT)
 {
 	static const struct operation ops[] = {
@@ -603,6 +617,7 @@ static int call_reset(FIXTURE_DATA(map) * self)
 	return instance_write(&self->ti, "trace", "");
 }
 
+/* MEM-6 */
 TEST_F_TIMEOUT(map, reset_without_memory_is_done_or_not, FAULT_TIMEOUT)
 {
 	static const struct operation op = { "reset", .call = call_reset };
@@ -652,7 +667,7 @@ static int remove_instance(void)
 	return rmdir(INSTANCE_DIR) ? -errno : 0;
 }
 
-/* Each event makes some files: of these allocations only some fail. */
+/* MEM-8: Each event makes some files: of these allocations only some fail. */
 TEST_F_TIMEOUT(instances, mkdir_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	unsigned int nth = 1, refused = 0;
@@ -677,6 +692,7 @@ TEST_F_TIMEOUT(instances, mkdir_without_memory_leaves_nothing, FAULT_TIMEOUT)
 	fprintf(stderr, "# mkdir(): up to allocation %u, %u were refused\n", nth, refused);
 }
 
+/* MEM-8 */
 TEST_F_TIMEOUT(instances, rmdir_without_memory_can_be_tried_again, FAULT_TIMEOUT)
 {
 	unsigned int nth, refused = 0;

@@ -60,7 +60,7 @@ static bool probe_is_set(struct trace_instance *ti)
 	       strstr(text, PROBE);
 }
 
-/* "`EBUSY` while the instance has a snapshot user: [...] function probe" */
+/* SNAP-4 */
 TEST_F(probe, a_snapshot_probe_makes_mmap_answer_EBUSY)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
@@ -71,6 +71,7 @@ TEST_F(probe, a_snapshot_probe_makes_mmap_answer_EBUSY)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+/* SNAP-4 */
 TEST_F(probe, a_counted_snapshot_probe_makes_mmap_answer_EBUSY)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE ":3\n"));
@@ -80,7 +81,7 @@ TEST_F(probe, a_counted_snapshot_probe_makes_mmap_answer_EBUSY)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* A probe that could not be set leaves no user. */
+/* SNAP-7: A probe that could not be set leaves no user. */
 TEST_F(probe, a_snapshot_probe_that_failed_does_not_count)
 {
 	EXPECT_NE(0, instance_write(&self->ti, "set_ftrace_filter",
@@ -94,7 +95,7 @@ TEST_F(probe, a_snapshot_probe_that_failed_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* Of two, each has to go; the same one again is no second user. */
+/* SNAP-4: Of two, each has to go; the same one again is no second user. */
 TEST_F(probe, each_snapshot_probe_counts)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
@@ -108,7 +109,7 @@ TEST_F(probe, each_snapshot_probe_counts)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* Freeing the snapshot buffer is refused while a probe counts on it. */
+/* SNAP-10: Freeing the snapshot buffer is refused while a probe counts on it. */
 TEST_F(probe, freeing_the_snapshot_is_refused_with_EBUSY_beside_a_probe)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
@@ -117,7 +118,7 @@ TEST_F(probe, freeing_the_snapshot_is_refused_with_EBUSY_beside_a_probe)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
 }
 
-/* "taking a snapshot by any way there is" */
+/* SNAP-2 */
 TEST_F(probe, setting_a_snapshot_probe_while_mapped_is_refused_with_EBUSY)
 {
 	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));

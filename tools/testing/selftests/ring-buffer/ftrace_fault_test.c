@@ -56,7 +56,7 @@ static int after_other_probe(FIXTURE_DATA(map) * self, int err)
 }
 
 /*
- * Not here, as Linux 6.1 loses what it has allocated: a second function of a
+ * MEM-7: Not here, as Linux 6.1 loses what it has allocated: a second function of a
  * counted probe (see ftrace_count_snapshot_init()), and the removal of a probe.
  */
 TEST_F_TIMEOUT(map, snapshot_probe_without_memory_leaves_no_user, FAULT_TIMEOUT)

@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(traced)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "It does not block current_tracer": that empties the buffer, and it goes on. */
+/* LIVE-13: that empties the buffer, and it goes on. */
 TEST_F(traced, current_tracer_can_change_while_observed)
 {
 	ASSERT_EQ(0, watcher_open(&self->w, &self->ti, self->ti.cpu, LIVE_FROM_OLDEST));
@@ -111,18 +111,23 @@ static void expect_sleeping(struct __test_metadata *_metadata,
 	EXPECT_LT(0, __atomic_load_n(self->wakeups, __ATOMIC_RELAXED));
 }
 
+/* WAKE-18 */
 TEST_F(traced, an_observer_of_an_idle_cpu_sleeps_with_its_idle_loop_traced)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", IDLE_FUNCTIONS));
 	expect_sleeping(_metadata, self);
 }
 
+/* WAKE-18 */
 TEST_F(traced, an_observer_of_an_idle_cpu_sleeps_with_all_functions_traced)
 {
 	expect_sleeping(_metadata, self);
 }
 
-/* Each of its calls writes functions by the thousand on the CPU that it watches. */
+/*
+ * WAKE-19: Each of its calls writes functions by the thousand on the CPU that it
+ * watches.
+ */
 TEST_F(traced, an_observer_on_the_watched_cpu_sleeps_with_all_functions_traced)
 {
 	const unsigned int seconds = 3;
@@ -161,7 +166,7 @@ static int change_what_is_observed(struct trace_instance *ti, unsigned int round
 	}
 }
 
-/* KASAN tells of what is stored to memory that is freed. */
+/* LIVE-26: KASAN tells of what is stored to memory that is freed. */
 TEST_F(traced, the_index_goes_beside_a_traced_idle_loop)
 {
 	unsigned int round;
@@ -181,6 +186,7 @@ TEST_F(traced, the_index_goes_beside_a_traced_idle_loop)
 		ASSERT_EQ(0, change_what_is_observed(&self->ti, 3));
 }
 
+/* LIVE-26 */
 TEST_F(traced, an_observed_instance_goes_beside_a_traced_idle_loop)
 {
 	struct trace_instance other;

@@ -43,7 +43,7 @@ FIXTURE_TEARDOWN(huge)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "Buffers of any size map, beyond 4 GiB a CPU too." */
+/* MAP-6 */
 TEST_F_TIMEOUT(huge, buffer_beyond_4_gigabytes_maps_whole, 600)
 {
 	EXPECT_LT(1ULL << 32, self->mb.len);
@@ -58,7 +58,7 @@ TEST_F_TIMEOUT(huge, buffer_beyond_4_gigabytes_maps_whole, 600)
 /* What an event of a raw marker is longer than what was written. */
 #define RECORD_OVERHEAD	20
 
-/* Large events, until the ring is full; each in its place. */
+/* MAP-6: Large events, until the ring is full; each in its place. */
 TEST_F_TIMEOUT(huge, sub_buffers_beyond_4_gigabytes_are_where_they_belong, 900)
 {
 	uint32_t size = self->mb.meta->subbuf_size, id, seq;

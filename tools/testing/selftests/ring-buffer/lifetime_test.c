@@ -35,7 +35,7 @@ static pid_t fork_reader(struct mapped_buffer *mb, int ready)
 		pause();
 }
 
-/* "`fork()` does not inherit it." */
+/* MAP-18 */
 TEST_F(map, fork_does_not_inherit_it)
 {
 	int ready[2];
@@ -50,6 +50,7 @@ TEST_F(map, fork_does_not_inherit_it)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* MAP-18 */
 TEST_F(map, a_child_without_it_does_not_count)
 {
 	pid_t pid;
@@ -66,7 +67,7 @@ TEST_F(map, a_child_without_it_does_not_count)
 	EXPECT_EQ(0, kill_child(pid));
 }
 
-/* "If a process asks for that (`MADV_DOFORK`), every copy counts [...]" */
+/* MAP-19 */
 TEST_F(map, a_copy_asked_for_counts_until_it_is_gone)
 {
 	char c;
@@ -92,7 +93,7 @@ TEST_F(map, a_copy_asked_for_counts_until_it_is_gone)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "The mapping outlives `close(fd)`" */
+/* MAP-20 */
 TEST_F(map, it_outlives_close)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
@@ -110,6 +111,7 @@ TEST_F(map, it_outlives_close)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* MAP-20 */
 TEST_F(map, it_goes_when_its_process_is_killed)
 {
 	char c;
@@ -145,7 +147,7 @@ static void dirty_free_memory(void)
 	munmap(bytes, len);
 }
 
-/* "Pages pinned by vmsplice [...] outlive `munmap()` safely." */
+/* MAP-23 */
 TEST_F(map, pages_pinned_by_vmsplice_outlive_munmap)
 {
 	struct iovec iov;
@@ -196,7 +198,7 @@ static pid_t fork_direct_writer(struct mapped_buffer *mb, int disk)
 	}
 }
 
-/* "Pages pinned by [...] direct I/O outlive `munmap()` safely." */
+/* MAP-23 */
 TEST_F(map, pages_pinned_by_direct_io_outlive_munmap)
 {
 	int disk = open("/dev/ram0", O_RDWR | O_DIRECT);
@@ -260,7 +262,7 @@ static pid_t fork_dumper(struct mapped_buffer *mb)
 	abort();
 }
 
-/* "core dumps leave it out" */
+/* MAP-25 */
 TEST_F(map, core_dumps_leave_it_out)
 {
 	char pattern[128], path[64];
@@ -292,7 +294,7 @@ TEST_F(map, core_dumps_leave_it_out)
 	close(core);
 }
 
-/* "`MADV_DONTNEED` hurts only its caller (`SIGBUS`)." */
+/* MAP-26 */
 TEST_F(map, madv_dontneed_hurts_only_its_caller)
 {
 	pid_t pid;
@@ -328,7 +330,7 @@ static bool all_zero(const unsigned char *bytes, size_t len)
 	return true;
 }
 
-/* "Memory a writer has never touched reads as zero" */
+/* MAP-27, USER-4 */
 TEST_F(map, memory_never_written_reads_as_zero)
 {
 	unsigned int id;
@@ -344,6 +346,7 @@ TEST_F(map, memory_never_written_reads_as_zero)
 			TH_LOG("sub-buffer %u", id);
 }
 
+/* MAP-27, USER-4 */
 TEST_F(map, memory_of_a_new_sub_buffer_size_reads_as_zero)
 {
 	unsigned int id, kb = 2 * self->ti.subbuf_kb;
@@ -358,6 +361,7 @@ TEST_F(map, memory_of_a_new_sub_buffer_size_reads_as_zero)
 			TH_LOG("sub-buffer %u", id);
 }
 
+/* MAP-27, USER-4 */
 TEST_F(map, rest_of_a_sub_buffer_being_written_reads_as_zero)
 {
 	unsigned char *subbuf;
@@ -374,7 +378,7 @@ TEST_F(map, rest_of_a_sub_buffer_being_written_reads_as_zero)
 	EXPECT_TRUE(all_zero(subbuf + end, 2 * self->subbuf - end));
 }
 
-/* "A failed `mmap()` leaves nothing behind: resize [...] work" */
+/* Tries to map in ways that are refused. */
 static void fail_to_map(struct __test_metadata *_metadata, int fd, size_t page,
 			size_t subbuf)
 {
@@ -386,6 +390,7 @@ static void fail_to_map(struct __test_metadata *_metadata, int fd, size_t page,
 				    1000 * subbuf));
 }
 
+/* MAP-14 */
 TEST_F(map, failed_mmap_leaves_resize_working)
 {
 	fail_to_map(_metadata, self->fd, self->page, self->subbuf);
@@ -397,7 +402,7 @@ TEST_F(map, failed_mmap_leaves_resize_working)
 					   2 * self->ti.subbuf_kb));
 }
 
-/* "[...] snapshot [...] work as if it had not been tried" */
+/* MAP-14 */
 TEST_F(map, failed_mmap_leaves_snapshot_working)
 {
 	fail_to_map(_metadata, self->fd, self->page, self->subbuf);
@@ -410,7 +415,7 @@ TEST_F(map, failed_mmap_leaves_snapshot_working)
 				    "!snapshot"));
 }
 
-/* mmap() refused because of a snapshot user is as if it had not been tried. */
+/* MAP-14: mmap() refused because of a snapshot user is as if it had not been tried. */
 TEST_F(map, mmap_refused_for_a_snapshot_user_leaves_nothing_behind)
 {
 	const char *trigger = "events/sched/sched_process_free/trigger";
@@ -426,7 +431,7 @@ TEST_F(map, mmap_refused_for_a_snapshot_user_leaves_nothing_behind)
 	EXPECT_EQ(0, map_error(self->fd, self->page, PROT_READ, MAP_SHARED, 0));
 }
 
-/* GET_READER on a buffer whose mmap() failed: not mapped. */
+/* MAP-14: GET_READER on a buffer whose mmap() failed: not mapped. */
 TEST_F(map, failed_mmap_leaves_get_reader_answering_ENODEV)
 {
 	fail_to_map(_metadata, self->fd, self->page, self->subbuf);
@@ -434,7 +439,7 @@ TEST_F(map, failed_mmap_leaves_get_reader_answering_ENODEV)
 	EXPECT_EQ(ENODEV, errno);
 }
 
-/* Many mappings come and go; the last one leaves nothing. */
+/* MAP-21: Many mappings come and go; the last one leaves nothing. */
 TEST_F(map, mappings_come_and_go_in_any_order)
 {
 	struct mapped_buffer mb[4];
@@ -453,7 +458,7 @@ TEST_F(map, mappings_come_and_go_in_any_order)
 
 #define MAPPED_KB	(32 << 10)
 
-/* The meta area is as large as a sub-buffer: all of it is given back. */
+/* MAP-21: The meta area is as large as a sub-buffer: all of it is given back. */
 TEST_F(map, mappings_that_come_and_go_leak_no_memory)
 {
 	unsigned int rounds = MAPPED_KB / self->ti.subbuf_kb, i;
@@ -498,7 +503,7 @@ FIXTURE_TEARDOWN(removal)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "[...] keeps its instance alive (`rmdir` -> EBUSY)" */
+/* MAP-22 */
 TEST_F(removal, rmdir_of_a_mapped_instance_is_refused_with_EBUSY)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
@@ -515,6 +520,7 @@ TEST_F(removal, rmdir_of_a_mapped_instance_is_refused_with_EBUSY)
 	instance_forget(&self->ti);
 }
 
+/* MAP-19, MAP-22 */
 TEST_F(removal, rmdir_is_refused_until_the_last_copy_is_gone)
 {
 	char c;
@@ -542,7 +548,7 @@ TEST_F(removal, rmdir_is_refused_until_the_last_copy_is_gone)
 	instance_forget(&self->ti);
 }
 
-/* "A failed `mmap()` leaves nothing behind: [...] rmdir work" */
+/* MAP-14 */
 TEST_F(removal, failed_mmap_leaves_rmdir_working)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
@@ -554,7 +560,7 @@ TEST_F(removal, failed_mmap_leaves_rmdir_working)
 	instance_forget(&self->ti);
 }
 
-/* A trigger is one of an event of an instance: both stay until it is set. */
+/* HOLD-12: A trigger is one of an event of an instance: both stay until it is set. */
 TEST_F(removal, rmdir_is_refused_while_a_trigger_file_is_open)
 {
 	static const struct {
@@ -587,7 +593,7 @@ TEST_F(removal, rmdir_is_refused_while_a_trigger_file_is_open)
 }
 
 #ifndef NO_HIST_TRIGGERS
-/* An event that is removed asks nobody: its trigger file has to know. */
+/* HOLD-12: An event that is removed asks nobody: its trigger file has to know. */
 TEST_F(removal, a_trigger_file_outlives_its_event)
 {
 	static const char events[] = TRACEFS_DIR "/synthetic_events";
@@ -613,7 +619,7 @@ TEST_F(removal, a_trigger_file_outlives_its_event)
 }
 #endif
 
-/* Pages pinned outlive even their instance. */
+/* MAP-23: Pages pinned outlive even their instance. */
 TEST_F(removal, pages_pinned_by_vmsplice_outlive_the_instance)
 {
 	size_t page = getpagesize();
@@ -639,7 +645,7 @@ TEST_F(removal, pages_pinned_by_vmsplice_outlive_the_instance)
 	free(out);
 }
 
-/* "Pages pinned [...] outlive": what splice() has put into a pipe does, too. */
+/* MAP-23: what splice() has put into a pipe does, too. */
 TEST_F(removal, spliced_sub_buffers_outlive_the_instance)
 {
 	size_t size = self->ti.subbuf_kb * 1024;

@@ -78,7 +78,7 @@ static void expect_accounted(struct __test_metadata *_metadata,
 	EXPECT_EQ(committed_events(ti, ti->cpu), w->o.count);
 }
 
-/* "later observers find history from before they came" */
+/* LIVE-24 */
 TEST_F(live_history, a_later_observer_sees_what_came_before_it)
 {
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
@@ -90,7 +90,7 @@ TEST_F(live_history, a_later_observer_sees_what_came_before_it)
 	EXPECT_EQ(self->ti.seq, self->w.o.seen);
 }
 
-/* ... consumed or not: what counts is whether it was overwritten. */
+/* LIVE-24: ... consumed or not: what counts is whether it was overwritten. */
 TEST_F(live_history, a_later_observer_sees_what_was_consumed)
 {
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
@@ -105,7 +105,7 @@ TEST_F(live_history, a_later_observer_sees_what_was_consumed)
 	EXPECT_EQ(self->ti.seq, self->w.o.seen);
 }
 
-/* In any state of ring, reader and writer: what is seen is all there can be. */
+/* LIVE-24: In any state of ring, reader and writer: what is seen is all there can be. */
 TEST_F(live_history, each_later_observer_is_exact)
 {
 	struct watcher late;
@@ -126,7 +126,7 @@ TEST_F(live_history, each_later_observer_is_exact)
 	}
 }
 
-/* "Until the buffer is resized": a new ring has a new index, and all its events. */
+/* LIVE-23: a new ring has a new index, and all its events. */
 TEST_F(live_history, the_first_observer_sees_what_is_unread)
 {
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
@@ -139,7 +139,7 @@ TEST_F(live_history, the_first_observer_sees_what_is_unread)
 	expect_accounted(_metadata, &self->ti, &self->w);
 }
 
-/* An epoch, and generations, of one observer are those of the next. */
+/* LIVE-25: An epoch, and generations, of one observer are those of the next. */
 TEST_F(live_history, the_index_stays_when_nobody_observes)
 {
 	uint64_t epoch, generation;
@@ -154,7 +154,7 @@ TEST_F(live_history, the_index_stays_when_nobody_observes)
 	EXPECT_LT(generation + TEST_SUBBUFS, self->w.map.index->commit_generation);
 }
 
-/* A position that was told to an observer that is gone may be told to another. */
+/* LIVE-25: A position that was told to an observer that is gone may be told to another. */
 TEST_F(live_history, a_position_is_good_for_the_next_observer)
 {
 	struct trace_live_position p;
@@ -174,7 +174,7 @@ TEST_F(live_history, a_position_is_good_for_the_next_observer)
 	close(fd);
 }
 
-/* A large one, written as fast as it goes: there is no error, and it is all there. */
+/* LIVE-23: A large one, written as fast as it goes: there is no error, and it is all there. */
 TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
 {
 	const unsigned int subbufs = self->ti.subbuf_kb * 1024 > getpagesize() ? 100 : 2000;
@@ -205,8 +205,8 @@ TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
 }
 
 /*
- * A reader holds a lock while it waits for the writer to finish. An observer that
- * begins must not wait for both. It takes three CPUs to see it.
+ * LIVE-23: A reader holds a lock while it waits for the writer to finish. An observer
+ * that begins must not wait for both. It takes three CPUs to see it.
  */
 TEST_F(live_history, it_begins_beside_a_busy_writer_and_a_busy_reader)
 {
@@ -241,7 +241,7 @@ TEST_F(live_history, it_begins_beside_a_busy_writer_and_a_busy_reader)
 	EXPECT_EQ(5, self->tally.seen);
 }
 
-/* The state after the tenth time is that after the first. */
+/* LIVE-25: The state after the tenth time is that after the first. */
 TEST_F(live_history, observers_and_sizes_in_turn)
 {
 	static const unsigned int subbufs[] = { 3, 40, 8, 200, 2 };
@@ -264,7 +264,7 @@ TEST_F(live_history, observers_and_sizes_in_turn)
 	}
 }
 
-/* Memory that was the index of one buffer is that of another one, or is free. */
+/* LIVE-25: Memory that was the index of one buffer is that of another one, or is free. */
 TEST_F(live_history, a_removed_instance_takes_its_index_along)
 {
 	struct trace_instance other;

@@ -12,6 +12,7 @@
 #include "map_fixture.h"
 #include "watcher.h"
 
+/* LIVE-1 */
 TEST(live_index_layout_is_fixed)
 {
 	EXPECT_EQ(0, offsetof(struct trace_live_index, struct_len));
@@ -36,6 +37,7 @@ TEST(live_index_layout_is_fixed)
 	EXPECT_EQ(192, sizeof(struct trace_live_index));
 }
 
+/* LIVE-1 */
 TEST(live_entry_layout_is_fixed)
 {
 	EXPECT_EQ(0, offsetof(struct trace_live_subbuf, generation));
@@ -46,6 +48,7 @@ TEST(live_entry_layout_is_fixed)
 	EXPECT_EQ(32, sizeof(struct trace_live_subbuf));
 }
 
+/* LIVE-1 */
 TEST(live_position_layout_is_fixed)
 {
 	EXPECT_EQ(0, offsetof(struct trace_live_position, size));
@@ -85,7 +88,7 @@ static struct trace_live_index *map_live(int fd, size_t len)
 	return mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
 }
 
-/* "Map one page to learn mapping_size" */
+/* Maps one page to learn the size of the whole. */
 static size_t mapping_size(int fd)
 {
 	struct trace_live_index *index = map_live(fd, getpagesize());
@@ -127,7 +130,7 @@ FIXTURE_TEARDOWN(live_map)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "Any other command -> ENOTTY": those of trace_pipe_raw as well. */
+/* LIVE-3: those of trace_pipe_raw as well. */
 TEST_F(live_map, any_other_command_answers_ENOTTY)
 {
 	static const unsigned long others[] = {
@@ -143,6 +146,7 @@ TEST_F(live_map, any_other_command_answers_ENOTTY)
 	}
 }
 
+/* LIVE-3 */
 TEST_F(live_map, trace_pipe_raw_has_no_live_view)
 {
 	struct trace_live_position position = { .size = sizeof(position) };
@@ -155,7 +159,7 @@ TEST_F(live_map, trace_pipe_raw_has_no_live_view)
 	close(raw);
 }
 
-/* There is nothing to be read or written: it is a mapping and a poll(). */
+/* LIVE-3: There is nothing to be read or written: it is a mapping and a poll(). */
 TEST_F(live_map, it_is_not_read_or_written)
 {
 	char c = 0;
@@ -166,6 +170,7 @@ TEST_F(live_map, it_is_not_read_or_written)
 	EXPECT_EQ(EINVAL, errno);
 }
 
+/* LIVE-2 */
 TEST_F(live_map, live_index_tells_what_it_is_made_of)
 {
 	struct trace_live_index *index = map_live(self->fd, self->page);
@@ -194,7 +199,7 @@ TEST_F(live_map, live_index_tells_what_it_is_made_of)
 	munmap(index, self->page);
 }
 
-/* Nothing of the kernel's past is in it. */
+/* LIVE-17, USER-4: Nothing of the kernel's past is in it. */
 TEST_F(live_map, live_index_is_zero_past_its_entries)
 {
 	struct trace_live_index *index = map_live(self->fd, self->size);
@@ -213,7 +218,7 @@ TEST_F(live_map, live_index_is_zero_past_its_entries)
 	munmap(index, self->size);
 }
 
-/* "in any length up to mapping_size", which need not be of whole sub-buffers */
+/* LIVE-4: The length need not be one of whole sub-buffers. */
 TEST_F(live_map, a_mapping_may_have_any_length_up_to_the_end)
 {
 	const size_t lengths[] = {
@@ -261,6 +266,7 @@ static void expect_let_go(struct __test_metadata *_metadata,
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* LIVE-5 */
 TEST_F(live_map, a_private_mapping_is_refused_with_EPERM)
 {
 	expect_refused(_metadata, self, EPERM, (struct live_args){
@@ -268,6 +274,7 @@ TEST_F(live_map, a_private_mapping_is_refused_with_EPERM)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-5 */
 TEST_F(live_map, an_exec_mapping_is_refused_with_EPERM)
 {
 	expect_refused(_metadata, self, EPERM, (struct live_args){
@@ -275,6 +282,7 @@ TEST_F(live_map, an_exec_mapping_is_refused_with_EPERM)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-5 */
 TEST_F(live_map, a_writable_mapping_is_refused)
 {
 	expect_refused(_metadata, self, EPERM, (struct live_args){
@@ -284,6 +292,7 @@ TEST_F(live_map, a_writable_mapping_is_refused)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-4 */
 TEST_F(live_map, other_offsets_are_refused_with_EINVAL)
 {
 	struct trace_live_index *index = map_live(self->fd, self->page);
@@ -304,6 +313,7 @@ TEST_F(live_map, other_offsets_are_refused_with_EINVAL)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-4 */
 TEST_F(live_map, a_length_past_the_end_is_refused_with_EINVAL)
 {
 	expect_refused(_metadata, self, EINVAL, (struct live_args){
@@ -313,6 +323,7 @@ TEST_F(live_map, a_length_past_the_end_is_refused_with_EINVAL)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-5 */
 TEST_F(live_map, it_never_becomes_writable_or_executable)
 {
 	struct trace_live_index *index = map_live(self->rw_fd, self->size);
@@ -325,7 +336,7 @@ TEST_F(live_map, it_never_becomes_writable_or_executable)
 	munmap(index, self->size);
 }
 
-/* "held off from open until the last close": without any mapping. */
+/* LIVE-10: without any mapping. */
 TEST_F(live_map, an_open_file_alone_holds_off_what_a_mapping_does)
 {
 	const char *size = "buffer_subbuf_size_kb";
@@ -341,7 +352,7 @@ TEST_F(live_map, an_open_file_alone_holds_off_what_a_mapping_does)
 	EXPECT_EQ(0, instance_write_number(&self->ti, size, kb));
 }
 
-/* The file is closed, the mapping stays: in any part that is left of it. */
+/* LIVE-10: The file is closed, the mapping stays: in any part that is left of it. */
 TEST_F(live_map, a_mapping_holds_off_when_its_file_is_closed)
 {
 	struct trace_live_index *index = map_live(self->fd, self->size);
@@ -362,7 +373,7 @@ TEST_F(live_map, a_mapping_holds_off_when_its_file_is_closed)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "munmap of parts [...] are all harmless": what is left is as it was. */
+/* LIVE-6: what is left is as it was. */
 TEST_F(live_map, parts_of_it_can_be_unmapped)
 {
 	struct trace_live_index *index;
@@ -385,6 +396,7 @@ TEST_F(live_map, parts_of_it_can_be_unmapped)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-6 */
 TEST_F(live_map, it_can_be_moved_and_shrunk_but_not_grow)
 {
 	char *to = mmap(NULL, self->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -421,6 +433,7 @@ static pid_t fork_index_reader(const struct trace_live_index *index, int ready)
 		pause();
 }
 
+/* LIVE-7 */
 TEST_F(live_map, fork_does_not_inherit_the_mapping)
 {
 	struct trace_live_index *index = map_live(self->fd, self->page);
@@ -436,7 +449,7 @@ TEST_F(live_map, fork_does_not_inherit_the_mapping)
 	expect_let_go(_metadata, self);
 }
 
-/* MADV_DOFORK: the copy holds off until it is gone. */
+/* LIVE-7: MADV_DOFORK: the copy holds off until it is gone. */
 TEST_F(live_map, a_copy_in_a_child_holds_off_until_it_is_gone)
 {
 	struct trace_live_index *index = map_live(self->fd, self->size);
@@ -457,7 +470,7 @@ TEST_F(live_map, a_copy_in_a_child_holds_off_until_it_is_gone)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* A child has the descriptor of its parent. */
+/* LIVE-10: A child has the descriptor of its parent. */
 TEST_F(live_map, an_inherited_descriptor_holds_off_until_it_is_closed)
 {
 	pid_t pid = fork();
@@ -473,7 +486,7 @@ TEST_F(live_map, an_inherited_descriptor_holds_off_until_it_is_closed)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "No fault handler: MADV_DONTNEED gives its caller SIGBUS", and no other process. */
+/* LIVE-8: no other process gets the signal. */
 TEST_F(live_map, madv_dontneed_hurts_only_its_caller)
 {
 	struct watcher w;
@@ -497,7 +510,7 @@ TEST_F(live_map, madv_dontneed_hurts_only_its_caller)
 	expect_let_go(_metadata, self);
 }
 
-/* A consumer's mapping and an observer each hold off for themselves. */
+/* LIVE-10: A consumer's mapping and an observer each hold off for themselves. */
 TEST_F(live_map, observers_and_mappings_count_one_by_one)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
@@ -509,7 +522,7 @@ TEST_F(live_map, observers_and_mappings_count_one_by_one)
 	expect_let_go(_metadata, self);
 }
 
-/* An observer of a CPU holds off the snapshot of all, and no other CPU's size. */
+/* LIVE-11: An observer of a CPU holds off the snapshot of all, and no other CPU's size. */
 TEST_F(live_map, the_size_of_another_cpu_is_not_held_off)
 {
 	EXPECT_EQ(0, cpu_write_number(&self->ti, self->ti.other_cpu,
@@ -519,6 +532,7 @@ TEST_F(live_map, the_size_of_another_cpu_is_not_held_off)
 	expect_let_go(_metadata, self);
 }
 
+/* LIVE-14 */
 TEST_F(live_map, open_answers_EBUSY_beside_a_snapshot_user)
 {
 	const char *trigger = "events/sched/sched_switch/trigger";
@@ -534,7 +548,7 @@ TEST_F(live_map, open_answers_EBUSY_beside_a_snapshot_user)
 	EXPECT_LE(0, self->fd);
 }
 
-/* Observers come and go while a consumer maps the buffer. */
+/* LIVE-16: Observers come and go while a consumer maps the buffer. */
 TEST_F(live_map, observers_come_and_go_beside_a_mapping)
 {
 	struct watcher w;
@@ -593,6 +607,7 @@ static void expect_rmdir_refused(struct __test_metadata *_metadata,
 	EXPECT_EQ(EBUSY, errno);
 }
 
+/* LIVE-12 */
 TEST_F(live_removal, rmdir_is_refused_while_observed)
 {
 	int fd = live_file(&self->ti, self->ti.cpu);

@@ -180,12 +180,14 @@ static void expect_sleeping(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, instance_write(ti, events, "0"));
 }
 
+/* WAKE-18 */
 TEST_F(quiet, an_observer_of_an_idle_cpu_sleeps_with_power_events)
 {
 	expect_sleeping(_metadata, self, "events/power/enable");
 }
 
 #ifdef __x86_64__
+/* WAKE-18 */
 TEST_F(quiet, an_observer_of_an_idle_cpu_sleeps_with_irq_vectors_events)
 {
 	expect_sleeping(_metadata, self, "events/irq_vectors/enable");
@@ -228,17 +230,19 @@ static void expect_few_wakeups_at_home(struct __test_metadata *_metadata,
 	EXPECT_EQ(wakeups + 1, wakeups_of(self));
 }
 
+/* WAKE-19 */
 TEST_F(quiet, an_observer_on_the_watched_cpu_sleeps_with_power_events)
 {
 	expect_few_wakeups_at_home(_metadata, self, "events/power/enable");
 }
 
+/* WAKE-19 */
 TEST_F(quiet, an_observer_on_the_watched_cpu_sleeps_with_sched_events)
 {
 	expect_few_wakeups_at_home(_metadata, self, "events/sched/enable");
 }
 
-/* To start a timer writes events as well, which are there before poll() looks. */
+/* WAKE-19: To start a timer writes events as well, which are there before poll() looks. */
 TEST_F(quiet, an_observer_on_the_watched_cpu_sleeps_with_timer_events)
 {
 	expect_few_wakeups_at_home(_metadata, self, "events/timer/enable");
@@ -260,7 +264,7 @@ static void follow_here_and_sleep_there(FIXTURE_DATA(quiet) * self)
 	}
 }
 
-/* It rests as where it told its position, wherever it calls poll(). */
+/* WAKE-19: It rests as where it told its position, wherever it calls poll(). */
 TEST_F(quiet, an_observer_that_tells_its_position_on_the_watched_cpu_rests_as_there)
 {
 	struct trace_instance *ti = &self->ti;
@@ -287,7 +291,7 @@ static void follow_the_other_way(FIXTURE_DATA(quiet) * self)
 			     self->wakeups));
 }
 
-/* Each wakes up by what the other one's waking writes. */
+/* WAKE-20: Each wakes up by what the other one's waking writes. */
 TEST_F(quiet, observers_of_each_others_cpu_wake_a_hundred_times_a_second)
 {
 	struct trace_instance *ti = &self->ti;
@@ -354,7 +358,7 @@ static long long awake_after(struct __test_metadata *_metadata,
 	return (awake - (long long)wakeups_of(self)) / 1000000;
 }
 
-/* What is there already is told late too, but not the later the more often. */
+/* WAKE-19: What is there already is told late too, but not the later the more often. */
 TEST_F(quiet, what_is_there_already_is_told_eight_times_a_second_on_the_watched_cpu)
 {
 	struct trace_instance *ti = &self->ti;
@@ -392,7 +396,7 @@ static void make_it_rest(struct __test_metadata *_metadata,
 	}
 }
 
-/* An observer that is half the buffer behind does not rest: it would lose events. */
+/* WAKE-21: An observer that is half the buffer behind does not rest: it would lose events. */
 TEST_F(quiet, what_is_unread_is_not_overwritten_while_an_observer_rests)
 {
 	struct trace_instance *ti = &self->ti;
@@ -424,7 +428,7 @@ TEST_F(quiet, what_is_unread_is_not_overwritten_while_an_observer_rests)
 	watcher_close(&w);
 }
 
-/* In a row, its wake-ups are late: but not for what would be overwritten. */
+/* WAKE-21: In a row, its wake-ups are late: but not for what would be overwritten. */
 TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_written)
 {
 	struct trace_instance *ti = &self->ti;
@@ -484,7 +488,7 @@ static long long sleeps_of_all(const FIXTURE_DATA(quiet) * self)
 	return sleeps;
 }
 
-/* A consumer is woken by each event: that is nothing to observers that sleep. */
+/* WAKE-22: A consumer is woken by each event: that is nothing to observers that sleep. */
 TEST_F(quiet, a_consumers_wake_ups_are_nothing_to_sleeping_observers)
 {
 	static const size_t observers[] = { 0, 1, 16 };
@@ -559,7 +563,7 @@ static void follow_by_many(FIXTURE_DATA(quiet) * self)
 	_exit(5);
 }
 
-/* They are more than the kernel wakes at a time. It wakes no observer twice. */
+/* WAKE-15: They are more than the kernel wakes at a time. It wakes no observer twice. */
 TEST_F(quiet, a_reset_wakes_each_of_many_observers_once)
 {
 	struct trace_instance *ti = &self->ti;
@@ -586,6 +590,7 @@ static void sleep_a_thousand_times(FIXTURE_DATA(quiet) * self)
 	_exit(epoll_wait(ep, &event, 1, -1));
 }
 
+/* WAKE-23 */
 TEST_F(quiet, a_thousand_sleeping_observers_send_no_interrupt)
 {
 	struct trace_instance *ti = &self->ti;
@@ -693,7 +698,7 @@ static long long sent_by_worst(struct __test_metadata *_metadata,
 	return after.sent;
 }
 
-/* "unprivileged open/close loops cost it nothing", nor does anything else. */
+/* WAKE-23: opening and closing in a loop sends none, nor does anything else. */
 TEST_F(quiet, the_worst_a_user_does_sends_no_interrupt)
 {
 	struct disturbance idle;

@@ -74,7 +74,7 @@ static void expect_all_accounted(struct __test_metadata *_metadata,
 	EXPECT_EQ(committed_events(ti, ti->cpu), w->o.count);
 }
 
-/* "events are seen as soon as they are committed" */
+/* LIVE-19 */
 TEST_F(live, events_are_seen_as_soon_as_they_are_committed)
 {
 	unsigned int i;
@@ -89,7 +89,7 @@ TEST_F(live, events_are_seen_as_soon_as_they_are_committed)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
-/* "in place, in order": events of all sizes, so sub-buffers end in all ways. */
+/* LIVE-19: events of all sizes, so sub-buffers end in all ways. */
 TEST_F(live, events_of_any_size_are_seen_in_order)
 {
 	size_t size;
@@ -140,7 +140,7 @@ static int count_syscall_stops(pid_t pid)
 	return child_status(pid, WOKEN_MS) ? -1 : count;
 }
 
-/* "with no system call at all": as many as without watching. */
+/* LIVE-20: as many as without watching. */
 TEST_F(live, watching_makes_no_system_call)
 {
 	int without, with;
@@ -152,6 +152,7 @@ TEST_F(live, watching_makes_no_system_call)
 	EXPECT_EQ(without, with);
 }
 
+/* LIVE-19 */
 TEST_F(live, an_empty_buffer_shows_nothing)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
@@ -163,7 +164,7 @@ TEST_F(live, an_empty_buffer_shows_nothing)
 	EXPECT_EQ(0, self->w.o.count);
 }
 
-/* "from the oldest": all that a consumer could get as well. */
+/* LIVE-22: all that a consumer could get as well. */
 TEST_F(live, it_begins_with_the_oldest)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -176,7 +177,7 @@ TEST_F(live, it_begins_with_the_oldest)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
-/* "or from now on" */
+/* LIVE-22 */
 TEST_F(live, it_begins_with_now)
 {
 	uint32_t before;
@@ -194,7 +195,7 @@ TEST_F(live, it_begins_with_now)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
-/* "never a torn or mixed event, and the number of events it missed is right" */
+/* LIVE-29 */
 TEST_F(live, a_slow_observer_is_told_exactly_what_it_missed)
 {
 	unsigned int round;
@@ -209,7 +210,7 @@ TEST_F(live, a_slow_observer_is_told_exactly_what_it_missed)
 	EXPECT_LT(0, self->w.o.missed);
 }
 
-/* What is still there is not missed: no less is seen than there is. */
+/* LIVE-30: What is still there is not missed: no less is seen than there is. */
 TEST_F(live, an_overrun_observer_goes_on_with_the_oldest)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
@@ -222,7 +223,7 @@ TEST_F(live, an_overrun_observer_goes_on_with_the_oldest)
 		  self->w.o.seen);
 }
 
-/* "and in the other": what is dropped was never committed, but is shown. */
+/* LIVE-35: what is dropped was never committed, but is shown. */
 TEST_F(live, dropped_events_are_shown_without_overwrite)
 {
 	struct live_figures f;
@@ -247,7 +248,7 @@ TEST_F(live, dropped_events_are_shown_without_overwrite)
 	EXPECT_EQ(0, f.overwritten);
 }
 
-/* A slow observer beside a consumer, in that mode: recycled means missed. */
+/* LIVE-29: A slow observer beside a consumer, in that mode: recycled means missed. */
 TEST_F(live, missed_events_are_exact_without_overwrite)
 {
 	struct live_figures f;
@@ -268,7 +269,7 @@ TEST_F(live, missed_events_are_exact_without_overwrite)
 	EXPECT_EQ(0, f.dropped);
 }
 
-/* "one mapped before tracing starts" */
+/* LIVE-22 */
 TEST_F(live, it_may_be_mapped_before_tracing_starts)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
@@ -281,7 +282,7 @@ TEST_F(live, it_may_be_mapped_before_tracing_starts)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
-/* `tracing_on` can be switched at will. */
+/* LIVE-34 */
 TEST_F(live, tracing_on_can_be_switched_while_observed)
 {
 	unsigned int i;
@@ -296,6 +297,7 @@ TEST_F(live, tracing_on_can_be_switched_while_observed)
 	EXPECT_EQ(0, self->w.o.missed);
 }
 
+/* LIVE-29, LIVE-35 */
 TEST_F(live, overwrite_can_be_switched_while_observed)
 {
 	unsigned int i;
@@ -313,7 +315,7 @@ TEST_F(live, overwrite_can_be_switched_while_observed)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
-/* The first mapping finds the reader behind a gap: both counts are right. */
+/* LIVE-29: The first mapping finds the reader behind a gap: both counts are right. */
 TEST_F(live, a_loss_before_the_mapping_is_in_its_place)
 {
 	uint32_t seen;
@@ -352,6 +354,7 @@ static int map_again_and_again(struct __test_metadata *_metadata,
 	return rounds;
 }
 
+/* LIVE-22 */
 TEST_F(live, it_may_be_mapped_in_the_middle_of_heavy_writing)
 {
 	const unsigned int count = 30000;
@@ -395,12 +398,14 @@ static void observe_writer(struct __test_metadata *_metadata,
 	expect_all_accounted(_metadata, ti, w);
 }
 
+/* LIVE-29 */
 TEST_F(live, a_running_writer_is_followed_in_place)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	observe_writer(_metadata, &self->ti, &self->w, 20000, 100, 0);
 }
 
+/* LIVE-29 */
 TEST_F(live, a_running_writer_is_followed_by_copies)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
@@ -408,6 +413,7 @@ TEST_F(live, a_running_writer_is_followed_by_copies)
 	observe_writer(_metadata, &self->ti, &self->w, 20000, 100, 0);
 }
 
+/* LIVE-29 */
 TEST_F(live, a_running_writer_that_laps_the_observer_is_accounted)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
@@ -438,7 +444,7 @@ static pid_t fork_observer(struct trace_instance *ti, unsigned int nr,
 	      w.o.seen + w.o.missed != count ? 3 : 0);
 }
 
-/* "any number of observers, each at its own pace" */
+/* LIVE-28 */
 TEST_F(live, eight_observers_account_for_all_each)
 {
 	const unsigned int count = 10000;
@@ -461,7 +467,7 @@ TEST_F(live, eight_observers_account_for_all_each)
 			 cpu_stat(&self->ti, self->ti.cpu, "overrun"));
 }
 
-/* "it takes nothing from anyone": consumers see all while it is observed. */
+/* LIVE-27: consumers see all while it is observed. */
 TEST_F(live, get_reader_sees_all_while_observed)
 {
 	unsigned int i;
@@ -480,6 +486,7 @@ TEST_F(live, get_reader_sees_all_while_observed)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
+/* LIVE-27 */
 TEST_F(live, read_sees_all_while_observed)
 {
 	size_t size = self->ti.subbuf_kb * 1024;
@@ -521,6 +528,7 @@ static void splice_all(struct __test_metadata *_metadata, struct tally *t,
 	free(page);
 }
 
+/* LIVE-27 */
 TEST_F(live, splice_sees_all_while_observed)
 {
 	size_t size = self->ti.subbuf_kb * 1024;
@@ -565,6 +573,7 @@ static long count_piped(struct trace_instance *ti)
 	return count;
 }
 
+/* LIVE-27 */
 TEST_F(live, trace_pipe_sees_all_while_observed)
 {
 	long piped = 0, count;
@@ -583,6 +592,7 @@ TEST_F(live, trace_pipe_sees_all_while_observed)
 	expect_all_accounted(_metadata, &self->ti, &self->w);
 }
 
+/* LIVE-27 */
 TEST_F(live, trace_shows_all_while_observed)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
@@ -593,7 +603,7 @@ TEST_F(live, trace_shows_all_while_observed)
 	EXPECT_EQ(50, self->w.o.seen);
 }
 
-/* "a consumer recycling sub-buffers under it": with marks of losses, too. */
+/* LIVE-32: with marks of losses, too. */
 TEST_F(live, sub_buffers_that_a_consumer_recycles_are_followed)
 {
 	unsigned int round, calls;
@@ -614,7 +624,7 @@ TEST_F(live, sub_buffers_that_a_consumer_recycles_are_followed)
 	EXPECT_LT(0, self->tally.lost);
 }
 
-/* Consumed is not gone: an observer still sees it until it is overwritten. */
+/* LIVE-24: Consumed is not gone: an observer still sees it until it is overwritten. */
 TEST_F(live, consumed_events_are_still_seen)
 {
 	ASSERT_EQ(0, consume(self));
@@ -642,7 +652,7 @@ static pid_t fork_consumer(struct trace_instance *ti)
 	}
 }
 
-/* A writer, a consumer and an observer, all at once. */
+/* LIVE-32: A writer, a consumer and an observer, all at once. */
 TEST_F(live, it_is_exact_beside_a_writer_and_a_consumer)
 {
 	pid_t consumer = fork_consumer(&self->ti);
@@ -653,7 +663,7 @@ TEST_F(live, it_is_exact_beside_a_writer_and_a_consumer)
 	EXPECT_EQ(0, kill_child(consumer));
 }
 
-/* "Where an observer has to start over (a reset), the index says so" */
+/* The index says that the observer has to start over after a reset. */
 static void expect_start_over(struct __test_metadata *_metadata,
 			      struct trace_instance *ti, struct watcher *w,
 			      int (*reset)(const struct trace_instance *ti))
@@ -696,19 +706,21 @@ static int reset_cpu(const struct trace_instance *ti)
 	return cpu_write(ti, ti->cpu, "trace", "");
 }
 
+/* LIVE-33 */
 TEST_F(live, a_reset_makes_it_start_over)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	expect_start_over(_metadata, &self->ti, &self->w, reset_all);
 }
 
+/* LIVE-33 */
 TEST_F(live, a_reset_of_the_cpu_makes_it_start_over)
 {
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	expect_start_over(_metadata, &self->ti, &self->w, reset_cpu);
 }
 
-/* Right in an epoch that began in the middle of writing. */
+/* LIVE-33: Right in an epoch that began in the middle of writing. */
 TEST_F(live, it_is_exact_after_resets_of_a_running_writer)
 {
 	int round, i;
@@ -739,8 +751,8 @@ TEST_F(live, it_is_exact_after_resets_of_a_running_writer)
 
 #ifndef NO_HIST_TRIGGERS
 /*
- * "discarded events": a histogram that wants time stamps makes the kernel
- * reserve room for an event first and drop it by the filter afterwards.
+ * LIVE-36: a histogram that wants time stamps makes the kernel reserve room for an
+ * event first and drop it by the filter afterwards.
  */
 TEST_F(live, discarded_events_are_not_counted)
 {
@@ -771,7 +783,7 @@ TEST_F(live, discarded_events_are_not_counted)
 }
 #endif
 
-/* "nested interrupts": the kernel's own events come at any time. */
+/* LIVE-37: the kernel's own events come at any time. */
 TEST_F(live, events_of_interrupts_are_followed)
 {
 	static const char * const files[] = {
@@ -802,7 +814,7 @@ TEST_F(live, events_of_interrupts_are_followed)
 	EXPECT_EQ(w->o.count, w->o.first + w->o.seen + w->o.missed);
 }
 
-/* "it reads live figures without a call" */
+/* LIVE-39 */
 TEST_F(live, figures_are_right_without_a_call)
 {
 	struct live_figures f;
@@ -832,7 +844,7 @@ TEST_F(live, figures_are_right_without_a_call)
 	EXPECT_LT(0, f.committed);
 }
 
-/* "sub-buffers in use, so a monitor can show fill" */
+/* LIVE-39 */
 TEST_F(live, figures_show_how_full_the_buffer_is)
 {
 	struct live_figures f;
@@ -861,7 +873,7 @@ TEST_F(live, figures_show_how_full_the_buffer_is)
 	EXPECT_EQ(0, f.used);
 }
 
-/* "The meta page is untouched": it stands still between calls, as ever. */
+/* META-17: it stands still between calls, as ever. */
 TEST_F(live, the_meta_page_stands_still)
 {
 	struct trace_buffer_meta before;
@@ -875,7 +887,7 @@ TEST_F(live, the_meta_page_stands_still)
 	EXPECT_EQ(0, memcmp(&before, self->mb.meta, sizeof(before)));
 }
 
-/* "A debugger": stopped for long, then the account is right all the same. */
+/* LIVE-31: stopped for long, as by a debugger, it has the right account. */
 TEST_F(live, an_observer_stopped_for_long_is_told_what_it_missed)
 {
 	const unsigned int count = 40000;
@@ -895,7 +907,7 @@ TEST_F(live, an_observer_stopped_for_long_is_told_what_it_missed)
 	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
 }
 
-/* "one killed mid-read": nobody notices, and the buffer is free again. */
+/* LIVE-28: killed while it reads, it holds nothing off any more. */
 TEST_F(live, an_observer_killed_leaves_nothing_behind)
 {
 	int ready[2], i;
@@ -918,7 +930,7 @@ TEST_F(live, an_observer_killed_leaves_nothing_behind)
 	EXPECT_EQ(3, self->w.o.seen);
 }
 
-/* The index of a CPU tells of that CPU. */
+/* LIVE-21: The index of a CPU tells of that CPU. */
 TEST_F(live, each_cpu_has_an_index_of_its_own)
 {
 	struct watcher other;
@@ -937,7 +949,7 @@ TEST_F(live, each_cpu_has_an_index_of_its_own)
 	watcher_close(&other);
 }
 
-/* "CPU hotplug": what was written is there, and what comes later is found. */
+/* LIVE-38: what was written is there, and what comes later is found. */
 TEST_F(live, the_observed_cpu_can_go_and_come_back)
 {
 	struct watcher late;
@@ -958,7 +970,7 @@ TEST_F(live, the_observed_cpu_can_go_and_come_back)
 	watcher_close(&late);
 }
 
-/* The kernel itself writes until the CPU is gone, and from when it comes back. */
+/* LIVE-38: The kernel itself writes until the CPU is gone, and from when it comes back. */
 TEST_F(live, it_is_exact_while_the_cpu_goes_and_comes_back)
 {
 	struct live_observer *o = &self->w.o;

@@ -69,7 +69,7 @@ static int live_wait_errno(int fd, const void *position)
 	return ioctl(fd, TRACE_LIVE_IOCTL_WAIT, position) ? errno : 0;
 }
 
-/* "size is less than the structure of this header has" */
+/* WAKE-1 */
 TEST_F(live_wait, a_smaller_structure_is_refused_with_EINVAL)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1);
@@ -80,7 +80,7 @@ TEST_F(live_wait, a_smaller_structure_is_refused_with_EINVAL)
 	EXPECT_EQ(0, live_wait_errno(self->w.fd, &p));
 }
 
-/* "E2BIG the structure has a field that this kernel does not know" */
+/* WAKE-1 */
 TEST_F(live_wait, a_larger_structure_is_taken_if_the_rest_is_0)
 {
 	struct {
@@ -105,6 +105,7 @@ TEST_F(live_wait, a_larger_structure_is_taken_if_the_rest_is_0)
 	}
 }
 
+/* WAKE-1 */
 TEST_F(live_wait, a_structure_of_absurd_size_is_refused)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1);
@@ -116,6 +117,7 @@ TEST_F(live_wait, a_structure_of_absurd_size_is_refused)
 		TH_LOG("%s", strerror(err));
 }
 
+/* WAKE-2 */
 TEST_F(live_wait, flags_are_refused_with_EINVAL)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1);
@@ -128,7 +130,7 @@ TEST_F(live_wait, flags_are_refused_with_EINVAL)
 	}
 }
 
-/* A refused position leaves the one there was. */
+/* WAKE-2: A refused position leaves the one there was. */
 TEST_F(live_wait, a_position_ahead_of_the_writer_is_refused_with_EINVAL)
 {
 	struct trace_live_position p;
@@ -157,7 +159,7 @@ TEST_F(live_wait, a_position_ahead_of_the_writer_is_refused_with_EINVAL)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
-/* "or the epoch is odd or has yet to come" */
+/* WAKE-2 */
 TEST_F(live_wait, an_epoch_that_cannot_be_is_refused_with_EINVAL)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1);
@@ -174,6 +176,7 @@ TEST_F(live_wait, an_epoch_that_cannot_be_is_refused_with_EINVAL)
 	}
 }
 
+/* WAKE-2 */
 TEST_F(live_wait, memory_that_is_not_there_is_refused_with_EFAULT)
 {
 	EXPECT_EQ(EFAULT, live_wait_errno(self->w.fd, NULL));
@@ -198,6 +201,7 @@ static void expect_ready_at(struct __test_metadata *_metadata, struct watcher *w
 	expect_ready(_metadata, w->fd, 1);
 }
 
+/* WAKE-3 */
 TEST_F(live_wait, a_position_may_be_as_old_as_it_likes)
 {
 	const uint64_t first = self->w.o.generation;
@@ -219,7 +223,7 @@ TEST_F(live_wait, a_position_may_be_as_old_as_it_likes)
 	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
 }
 
-/* An observer may have taken the padding for records before it was final. */
+/* WAKE-4: An observer may have taken the padding for records before it was final. */
 TEST_F(live_wait, a_position_in_the_padding_is_the_end_of_the_sub_buffer)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1);
@@ -231,7 +235,7 @@ TEST_F(live_wait, a_position_in_the_padding_is_the_end_of_the_sub_buffer)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
-/* "say whether there is more beyond": exactly. */
+/* WAKE-6 */
 TEST_F(live_wait, it_is_readable_exactly_if_there_is_more)
 {
 	unsigned int i;
@@ -247,7 +251,7 @@ TEST_F(live_wait, it_is_readable_exactly_if_there_is_more)
 	EXPECT_TRUE(watcher_exact(&self->w));
 }
 
-/* What is there already when the position is told counts as well. */
+/* WAKE-6: What is there already when the position is told counts as well. */
 TEST_F(live_wait, it_is_readable_at_once_if_there_is_more_already)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
@@ -258,7 +262,7 @@ TEST_F(live_wait, it_is_readable_at_once_if_there_is_more_already)
 	expect_ready(_metadata, self->w.fd, 0);
 }
 
-/* Whoever was overrun has much to read. */
+/* WAKE-3: Whoever was overrun has much to read. */
 TEST_F(live_wait, it_is_readable_behind_an_overrun)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
@@ -270,7 +274,7 @@ TEST_F(live_wait, it_is_readable_behind_an_overrun)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
-/* "the mark": a count of bytes, on one sub-buffer. */
+/* WAKE-12: a count of bytes, on one sub-buffer. */
 TEST_F(live_wait, a_mark_in_bytes_is_reached_exactly)
 {
 	uint32_t before;
@@ -295,6 +299,7 @@ TEST_F(live_wait, a_mark_in_bytes_is_reached_exactly)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
+/* WAKE-12 */
 TEST_F(live_wait, a_mark_in_bytes_reaches_over_sub_buffers)
 {
 	size_t subbuf = self->ti.subbuf_kb * 1024;
@@ -306,8 +311,7 @@ TEST_F(live_wait, a_mark_in_bytes_reaches_over_sub_buffers)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
-/* "buffer_percent [...] sets the mark" */
-/* "More than the buffer holds is as much as it holds" */
+/* WAKE-12 */
 TEST_F(live_wait, a_mark_past_the_buffer_is_the_whole_buffer)
 {
 	static const uint64_t marks[] = { 1ULL << 31, 1ULL << 32, 1ULL << 63, ~0ULL };
@@ -326,7 +330,7 @@ TEST_F(live_wait, a_mark_past_the_buffer_is_the_whole_buffer)
 	}
 }
 
-/* "and only then": not for padding where no event follows it. */
+/* WAKE-7: not for padding where no event follows it. */
 TEST_F(live_wait, padding_alone_does_not_make_it_readable)
 {
 	size_t subbuf = self->ti.subbuf_kb * 1024;
@@ -349,6 +353,7 @@ TEST_F(live_wait, padding_alone_does_not_make_it_readable)
 	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
 }
 
+/* WAKE-12 */
 TEST_F(live_wait, a_mark_of_buffer_percent_is_heeded)
 {
 	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
@@ -362,6 +367,7 @@ TEST_F(live_wait, a_mark_of_buffer_percent_is_heeded)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
+/* WAKE-12 */
 TEST_F(live_wait, a_mark_of_buffer_percent_0_is_any_event)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -371,6 +377,7 @@ TEST_F(live_wait, a_mark_of_buffer_percent_0_is_any_event)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
+/* WAKE-10 */
 TEST_F(live_wait, sleepers_are_woken_by_what_they_wait_for)
 {
 	size_t i;
@@ -388,6 +395,7 @@ TEST_F(live_wait, sleepers_are_woken_by_what_they_wait_for)
 	}
 }
 
+/* WAKE-12 */
 TEST_F(live_wait, sleepers_are_woken_at_the_mark)
 {
 	size_t i;
@@ -406,7 +414,7 @@ TEST_F(live_wait, sleepers_are_woken_at_the_mark)
 	}
 }
 
-/* Marks of several files are apart: each is woken by its own. */
+/* WAKE-9: Marks of several files are apart: each is woken by its own. */
 TEST_F(live_wait, each_open_file_has_a_position_of_its_own)
 {
 	struct watcher second;
@@ -431,7 +439,7 @@ TEST_F(live_wait, each_open_file_has_a_position_of_its_own)
 	watcher_close(&second);
 }
 
-/* "Closing it forgets it": no observer waits for that any more. */
+/* WAKE-9: no observer waits for that any more. */
 TEST_F(live_wait, a_closed_observer_is_forgotten)
 {
 	struct watcher second;
@@ -453,7 +461,7 @@ TEST_F(live_wait, a_closed_observer_is_forgotten)
 	watcher_close(&second);
 }
 
-/* "Before the first call it is always readable", of an empty buffer too. */
+/* WAKE-5: so is that of an empty buffer. */
 TEST_F(live_wait, it_is_readable_before_a_position_is_told)
 {
 	expect_ready(_metadata, self->w.fd, 1);
@@ -461,7 +469,7 @@ TEST_F(live_wait, it_is_readable_before_a_position_is_told)
 	expect_ready(_metadata, self->w.fd, 0);
 }
 
-/* A descriptor that is shared has one position, another open file its own. */
+/* WAKE-9: A descriptor that is shared has one position, another open file its own. */
 TEST_F(live_wait, a_shared_descriptor_has_one_position)
 {
 	int copy = dup(self->w.fd), apart = live_file(&self->ti, self->ti.cpu);
@@ -497,7 +505,7 @@ static void expect_woken_in_order(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, child_status(far, WOKEN_MS / 2));
 }
 
-/* However they were told, too. */
+/* WAKE-13: However they were told, too. */
 TEST_F(live_wait, two_sleepers_are_woken_in_the_order_of_their_marks)
 {
 	size_t subbuf = self->ti.subbuf_kb * 1024;
@@ -517,7 +525,7 @@ TEST_F(live_wait, two_sleepers_are_woken_in_the_order_of_their_marks)
 	watcher_close(&second);
 }
 
-/* epoll, level: said as long as it is so. */
+/* WAKE-8: epoll, level: said as long as it is so. */
 TEST_F(live_wait, level_triggered_epoll_says_it_again)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -537,7 +545,7 @@ TEST_F(live_wait, level_triggered_epoll_says_it_again)
 	close(ep);
 }
 
-/* epoll, edge: said once for each position that is passed. */
+/* WAKE-8: epoll, edge: said once for each position that is passed. */
 TEST_F(live_wait, edge_triggered_epoll_says_it_once_for_a_position)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -558,7 +566,7 @@ TEST_F(live_wait, edge_triggered_epoll_says_it_once_for_a_position)
 	close(ep);
 }
 
-/* More came before the position was told: edge-triggered, it is not lost. */
+/* WAKE-8: More came before the position was told: edge-triggered, it is not lost. */
 TEST_F(live_wait, edge_triggered_epoll_says_what_came_before_the_position)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -611,7 +619,7 @@ static pid_t fork_waiting_observer(struct trace_instance *ti, uint64_t bytes,
 	_exit(0);
 }
 
-/* "no wake-up is lost between looking and sleeping": an event at any moment. */
+/* WAKE-10: an event at any moment. */
 TEST_F(live_wait, no_wake_up_is_lost)
 {
 	const unsigned int count = 8000;
@@ -633,7 +641,7 @@ TEST_F(live_wait, no_wake_up_is_lost)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
 }
 
-/* One event at a time, and the next one when the last was seen. */
+/* WAKE-10: One event at a time, and the next one when the last was seen. */
 TEST_F(live_wait, each_event_wakes_an_observer_that_sleeps)
 {
 	const unsigned int count = 300;
@@ -666,7 +674,7 @@ TEST_F(live_wait, each_event_wakes_an_observer_that_sleeps)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
 }
 
-/* "Repeated small events do not mean a wake-up each" */
+/* WAKE-14 */
 TEST_F(live_wait, many_small_events_are_one_wake_up)
 {
 	const unsigned int count = 6000, nr = 64;
@@ -700,7 +708,7 @@ static pid_t fork_epoll_sleeper(struct trace_instance *ti, int ep)
 	return child_sleeps(pid, WOKEN_MS) ? pid : -EAGAIN;
 }
 
-/* epoll asks where a file waits when it is added, and not again. */
+/* WAKE-5: epoll asks where a file waits when it is added, and not again. */
 TEST_F(live_wait, epoll_has_the_file_before_it_has_a_position)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -718,7 +726,7 @@ TEST_F(live_wait, epoll_has_the_file_before_it_has_a_position)
 	close(ep);
 }
 
-/* "GET_READER works beside it": what is consumed is still to be seen. */
+/* WAKE-16: what is consumed is still to be seen. */
 TEST_F(live_wait, consumers_change_nothing_for_an_observer)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -737,7 +745,7 @@ TEST_F(live_wait, consumers_change_nothing_for_an_observer)
 	expect_readable(_metadata, self->mb.fd, 0);
 }
 
-/* "trace_pipe_raw's poll() means what it always did" */
+/* WAKE-16 */
 TEST_F(live_wait, poll_of_trace_pipe_raw_means_a_consumers)
 {
 	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
@@ -761,7 +769,7 @@ TEST_F(live_wait, poll_of_trace_pipe_raw_means_a_consumers)
 	close(raw);
 }
 
-/* A consumer that sleeps is woken beside an observer that sleeps. */
+/* WAKE-16: A consumer that sleeps is woken beside an observer that sleeps. */
 TEST_F(live_wait, consumers_and_observers_are_woken_both)
 {
 	pid_t consumer;
@@ -780,7 +788,7 @@ TEST_F(live_wait, consumers_and_observers_are_woken_both)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
 }
 
-/* A reset is news, too. */
+/* WAKE-15: A reset is news, too. */
 TEST_F(live_wait, a_reset_wakes)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_SMALL));
@@ -797,7 +805,7 @@ TEST_F(live_wait, a_reset_wakes)
 	expect_ready(_metadata, self->w.fd, 0);
 }
 
-/* A position of an epoch that is over is ready, and no error. */
+/* WAKE-3: A position of an epoch that is over is ready, and no error. */
 TEST_F(live_wait, a_position_of_another_epoch_is_ready)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1000);
@@ -807,7 +815,7 @@ TEST_F(live_wait, a_position_of_another_epoch_is_ready)
 	expect_ready(_metadata, self->w.fd, 1);
 }
 
-/* A waiter that goes away leaves nothing to be woken. */
+/* WAKE-17: A waiter that goes away leaves nothing to be woken. */
 TEST_F(live_wait, a_waiter_that_is_killed_leaves_nothing_behind)
 {
 	int report[2], i;
@@ -849,8 +857,8 @@ static uint32_t take_cpu_down(struct __test_metadata *_metadata,
 }
 
 /*
- * The last events of a CPU come when it takes no more interrupts. Who sleeps until
- * there are that many is woken all the same, and nothing is left queued there.
+ * WAKE-11: The last events of a CPU come when it takes no more interrupts. Who sleeps
+ * until there are that many is woken all the same, and nothing is left queued there.
  */
 TEST_F(live_wait, an_instance_can_go_after_its_cpu)
 {
@@ -873,8 +881,8 @@ TEST_F(live_wait, an_instance_can_go_after_its_cpu)
 }
 
 /*
- * The CPU that a waiter slept on, and is to be woken on, goes: here the writer's is
- * the other one, which cannot.
+ * WAKE-11: The CPU that a waiter slept on, and is to be woken on, goes: here the
+ * writer's is the other one, which cannot.
  */
 TEST_F(live_wait, an_observer_wakes_although_its_cpu_went_offline)
 {

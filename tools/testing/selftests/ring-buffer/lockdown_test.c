@@ -70,6 +70,7 @@ FIXTURE_TEARDOWN(lockdown)
 {
 }
 
+/* USER-8 */
 TEST_F(lockdown, nothing_is_opened_any_more)
 {
 	EXPECT_EQ(-EPERM, cpu_file(&ti, ti.cpu, "trace_pipe_raw", O_RDONLY));
@@ -80,6 +81,7 @@ TEST_F(lockdown, nothing_is_opened_any_more)
 	EXPECT_EQ(-EPERM, instance_file(&ti, "buffer_size_kb", O_WRONLY));
 }
 
+/* USER-8 */
 TEST_F(lockdown, what_was_open_is_read_on)
 {
 	ASSERT_EQ(0, write_events(&ti, 10, EVENT_LARGE));
@@ -88,7 +90,7 @@ TEST_F(lockdown, what_was_open_is_read_on)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* As it is read, so it is mapped: the file says who may, when it is opened. */
+/* USER-8: As it is read, so it is mapped: the file says who may, when it is opened. */
 TEST_F(lockdown, what_was_open_is_mapped)
 {
 	size_t page = getpagesize();
@@ -97,6 +99,7 @@ TEST_F(lockdown, what_was_open_is_mapped)
 	EXPECT_EQ(0, map_error(live_fd, page, PROT_READ, MAP_SHARED, 0));
 }
 
+/* USER-8 */
 TEST_F(lockdown, what_was_mapped_is_read_on)
 {
 	ASSERT_EQ(0, write_events(&ti, 10, EVENT_LARGE));
@@ -105,6 +108,7 @@ TEST_F(lockdown, what_was_mapped_is_read_on)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
+/* USER-8 */
 TEST_F(lockdown, what_was_mapped_is_not_resized)
 {
 	EXPECT_EQ(-1, pwrite(size_fd, "8", 1, 0));

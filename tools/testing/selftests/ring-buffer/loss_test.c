@@ -80,7 +80,7 @@ static void fill_subbufs(struct __test_metadata *_metadata, struct trace_instanc
 	}
 }
 
-/* "On a sub-buffer the writer has left, also by bit 31 of its commit word" */
+/* LOSS-3, LOSS-4 */
 TEST_F(loss, loss_is_marked_on_a_sub_buffer_the_writer_has_left)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -108,7 +108,7 @@ TEST_F(loss, loss_is_marked_on_a_sub_buffer_the_writer_has_left)
 	EXPECT_LE(20, numbers);
 }
 
-/* "[...] and bit 30 + count wherever there is room": nowhere else, nor past the end. */
+/* LOSS-4: nowhere else, nor past the end. */
 TEST_F(loss, loss_is_marked_without_its_number_where_there_is_no_room)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -126,7 +126,7 @@ TEST_F(loss, loss_is_marked_without_its_number_where_there_is_no_room)
 	EXPECT_EQ(self->ti.seq, self->tally.next);
 }
 
-/* The same in the copy that read(2) gives, beside a mapping and without one. */
+/* LOSS-5: The same in the copy that read(2) gives, beside a mapping and without one. */
 TEST_F(loss, read_tells_a_loss_without_its_number_where_there_is_no_room)
 {
 	uint32_t size = self->mb.meta->subbuf_size;
@@ -151,7 +151,7 @@ TEST_F(loss, read_tells_a_loss_without_its_number_where_there_is_no_room)
 	free(page);
 }
 
-/* The length in a marked commit word is still that of the data. */
+/* LOSS-3, LOSS-4: The length in a marked commit word is still that of the data. */
 TEST_F(loss, marks_leave_the_length_and_the_records_as_they_were)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -179,7 +179,7 @@ TEST_F(loss, marks_leave_the_length_and_the_records_as_they_were)
 	free(before);
 }
 
-/* "The commit of such a sub-buffer ends where its records end" */
+/* LOSS-6 */
 TEST_F(loss, no_padding_is_counted_on_a_sub_buffer_the_writer_has_left)
 {
 	uint32_t size = self->mb.meta->subbuf_size, end;
@@ -227,7 +227,7 @@ static int expect_copy(struct __test_metadata *_metadata, const unsigned char *p
 	return lost;
 }
 
-/* "The same for `read(2)`": beside a mapping, and once */
+/* LOSS-5: beside a mapping, and told once */
 TEST_F(loss, read_beside_it_tells_the_number_of_lost_events)
 {
 	uint32_t size = self->mb.meta->subbuf_size;
@@ -248,7 +248,7 @@ TEST_F(loss, read_beside_it_tells_the_number_of_lost_events)
 	free(page);
 }
 
-/* "and `splice(2)`": only what the writer has left comes by it */
+/* LOSS-5: only what the writer has left comes by it */
 TEST_F(loss, splice_beside_it_tells_the_number_of_lost_events)
 {
 	uint32_t size = self->mb.meta->subbuf_size;
@@ -277,7 +277,7 @@ TEST_F(loss, splice_beside_it_tells_the_number_of_lost_events)
 	free(page);
 }
 
-/* The next mapping does not show the loss that GET_READER has told already. */
+/* LOSS-8: The next mapping does not show the loss that GET_READER has told already. */
 TEST_F(loss, read_does_not_tell_again_what_get_reader_told)
 {
 	uint32_t size = self->mb.meta->subbuf_size;
@@ -302,7 +302,7 @@ TEST_F(loss, read_does_not_tell_again_what_get_reader_told)
 	free(page);
 }
 
-/* read(2) took the memory of the sub-buffer with the loss: it goes with that. */
+/* LOSS-8: read(2) took the memory of the sub-buffer with the loss: it goes with that. */
 TEST_F(loss, a_loss_that_read_told_is_not_that_of_the_next_mapping)
 {
 	struct trace_buffer_meta *meta;
@@ -331,7 +331,7 @@ TEST_F(loss, a_loss_that_read_told_is_not_that_of_the_next_mapping)
 	free(page);
 }
 
-/* trace_pipe has taken the first events of it: the marks come all the same. */
+/* LOSS-3: trace_pipe has taken the first events of it: the marks come all the same. */
 TEST_F(loss, a_sub_buffer_begun_by_trace_pipe_is_marked)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -373,7 +373,7 @@ static void expect_clean_reads(struct __test_metadata *_metadata,
 	free(page);
 }
 
-/* Nor in what comes without a mapping: whole, in parts, and one being written. */
+/* READ-16: Nor in what comes without a mapping: whole, in parts, and one being written. */
 TEST_F(loss, nothing_of_old_is_behind_what_read_gives)
 {
 	uint32_t size = self->mb.meta->subbuf_size;
@@ -395,6 +395,7 @@ TEST_F(loss, nothing_of_old_is_behind_what_read_gives)
 	close(fd);
 }
 
+/* READ-16 */
 TEST_F(loss, nothing_of_old_is_behind_what_splice_gives)
 {
 	uint32_t size = self->mb.meta->subbuf_size;
@@ -427,7 +428,7 @@ TEST_F(loss, nothing_of_old_is_behind_what_splice_gives)
 	free(page);
 }
 
-/* "they are right on sub-buffers that carry loss marks" */
+/* READ-12 */
 TEST_F(loss, trace_is_right_on_a_sub_buffer_with_the_number)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));

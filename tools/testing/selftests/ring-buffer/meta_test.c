@@ -9,7 +9,7 @@
 
 #include "buffer_fixture.h"
 
-/* "The layout is mainline's, so that its users' binaries work here." */
+/* META-1 */
 TEST(layout_is_that_of_mainline)
 {
 	EXPECT_EQ(0, offsetof(struct trace_buffer_meta, meta_page_size));
@@ -28,7 +28,7 @@ TEST(layout_is_that_of_mainline)
 	EXPECT_EQ(80, sizeof(struct trace_buffer_meta));
 }
 
-/* "`TRACE_MMAP_IOCTL_GET_READER` is `_IO('R', 0x20)`" */
+/* READ-7 */
 TEST(get_reader_has_the_number_of_mainline)
 {
 	EXPECT_EQ(0x5220UL, (unsigned long)TRACE_MMAP_IOCTL_GET_READER);
@@ -74,13 +74,13 @@ static unsigned int events_per_subbuf(const struct mapped_buffer *mb)
 	return (mb->meta->subbuf_size - SUBBUF_HEADER) / record;
 }
 
-/* "bytes of the meta area [...]; equal to `subbuf_size`" */
+/* META-2 */
 TEST_F(meta, meta_page_size_equals_subbuf_size)
 {
 	EXPECT_EQ(self->mb.meta->subbuf_size, self->mb.meta->meta_page_size);
 }
 
-/* "size of the struct; it may grow" */
+/* META-4 */
 TEST_F(meta, meta_struct_len_holds_the_struct)
 {
 	EXPECT_LE(sizeof(struct trace_buffer_meta),
@@ -89,7 +89,7 @@ TEST_F(meta, meta_struct_len_holds_the_struct)
 		  self->mb.meta->meta_page_size);
 }
 
-/* "bytes of one sub-buffer, its 16-byte header included" */
+/* META-5 */
 TEST_F(meta, subbuf_size_is_what_buffer_subbuf_size_kb_says)
 {
 	EXPECT_EQ(self->ti.subbuf_kb * 1024, self->mb.meta->subbuf_size);
@@ -97,7 +97,7 @@ TEST_F(meta, subbuf_size_is_what_buffer_subbuf_size_kb_says)
 		  instance_number(&self->ti, "buffer_subbuf_size_kb"));
 }
 
-/* "sub-buffers in the mapping, the reader's included" */
+/* META-6 */
 TEST_F(meta, nr_subbufs_counts_the_ring_and_the_reader)
 {
 	uint64_t bytes = TEST_SUBBUFS * self->ti.subbuf_kb * 1024ULL;
@@ -107,7 +107,7 @@ TEST_F(meta, nr_subbufs_counts_the_ring_and_the_reader)
 		  (uint64_t)self->mb.meta->nr_subbufs);
 }
 
-/* "zero-padded past the struct" */
+/* META-3, USER-4 */
 TEST_F(meta, meta_area_is_zero_past_the_struct)
 {
 	const char *meta = (const char *)self->mb.meta;
@@ -120,7 +120,7 @@ TEST_F(meta, meta_area_is_zero_past_the_struct)
 		ASSERT_EQ(0, meta[i]);
 }
 
-/* "| 32 | `flags` | u64 | 0 |" */
+/* META-9 */
 TEST_F(meta, flags_are_zero)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -128,7 +128,7 @@ TEST_F(meta, flags_are_zero)
 	EXPECT_EQ(0, self->mb.meta->flags);
 }
 
-/* A buffer that nobody wrote to. */
+/* META-16: A buffer that nobody wrote to. */
 TEST_F(meta, all_counters_start_at_zero)
 {
 	EXPECT_EQ(0, self->mb.meta->entries);
@@ -140,7 +140,7 @@ TEST_F(meta, all_counters_start_at_zero)
 	EXPECT_EQ(0, self->mb.meta->reader.read);
 }
 
-/* "bytes of it already consumed, header not counted" */
+/* META-8 */
 TEST_F(meta, reader_read_counts_bytes_behind_the_header)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
@@ -151,7 +151,7 @@ TEST_F(meta, reader_read_counts_bytes_behind_the_header)
 	EXPECT_EQ(3, self->tally.seen);
 }
 
-/* "events committed since the last reset, a running total" */
+/* META-10 */
 TEST_F(meta, entries_is_a_running_total)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -162,7 +162,7 @@ TEST_F(meta, entries_is_a_running_total)
 	EXPECT_EQ(7, self->mb.meta->entries);
 }
 
-/* "unread are `entries - overrun - read`" */
+/* META-11 */
 TEST_F(meta, unread_is_entries_minus_overrun_minus_read)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -178,7 +178,7 @@ TEST_F(meta, unread_is_entries_minus_overrun_minus_read)
 	EXPECT_EQ(meta->entries, meta->overrun + meta->read);
 }
 
-/* "of these, how many were overwritten unread" / "[...] were consumed" */
+/* META-12 */
 TEST_F(meta, overrun_and_read_are_those_of_the_stats_file)
 {
 	long written = overflow_buffer(&self->ti);
@@ -194,7 +194,7 @@ TEST_F(meta, overrun_and_read_are_those_of_the_stats_file)
 	EXPECT_LT(0, self->mb.meta->overrun);
 }
 
-/* "sub-buffers overwritten unread" */
+/* META-13 */
 TEST_F(meta, pages_lost_counts_sub_buffers_overwritten_unread)
 {
 	unsigned int each = events_per_subbuf(&self->mb);
@@ -205,7 +205,7 @@ TEST_F(meta, pages_lost_counts_sub_buffers_overwritten_unread)
 	EXPECT_EQ(self->mb.meta->overrun, each * self->mb.meta->pages_lost);
 }
 
-/* "sub-buffers the writer has entered" */
+/* META-14 */
 TEST_F(meta, pages_touched_counts_sub_buffers_entered)
 {
 	unsigned int each = events_per_subbuf(&self->mb);
@@ -233,7 +233,7 @@ static void expect_ids_in_order(struct __test_metadata *_metadata,
 	EXPECT_TRUE(tally_exact(tally));
 }
 
-/* "0 is the reader sub-buffer, then 1, 2, ... along the ring from the head" */
+/* META-7, MAP-3 */
 TEST_F(meta, ids_follow_the_ring_from_the_head_of_an_empty_buffer)
 {
 	unsigned int each = events_per_subbuf(&self->mb);
@@ -244,6 +244,7 @@ TEST_F(meta, ids_follow_the_ring_from_the_head_of_an_empty_buffer)
 	expect_ids_in_order(_metadata, &self->mb, &self->tally);
 }
 
+/* MAP-3 */
 TEST_F(meta, ids_follow_the_ring_from_the_head_of_a_wrapped_buffer)
 {
 	buffer_unmap(&self->mb);
@@ -261,7 +262,7 @@ TEST_F(meta, ids_follow_the_ring_from_the_head_of_a_wrapped_buffer)
 	EXPECT_EQ(self->mb.meta->nr_subbufs - 1, self->mb.meta->reader.id);
 }
 
-/* "They stay valid until the last mapping goes, whatever readers [...] do" */
+/* MAP-4 */
 TEST_F(meta, ids_stay_valid_whatever_readers_do)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
@@ -286,7 +287,7 @@ TEST_F(meta, ids_stay_valid_whatever_readers_do)
 	EXPECT_EQ(self->ti.seq, self->tally.next);
 }
 
-/* "whatever [...] resets [...] do in between" */
+/* MAP-4 */
 TEST_F(meta, ids_stay_valid_over_resets)
 {
 	int i;
@@ -304,7 +305,7 @@ TEST_F(meta, ids_stay_valid_over_resets)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* "whatever [...] wraps do in between" */
+/* META-7, MAP-4 */
 TEST_F(meta, ids_stay_valid_over_wraps)
 {
 	int i;
@@ -319,6 +320,7 @@ TEST_F(meta, ids_stay_valid_over_wraps)
 	EXPECT_FALSE(self->tally.malformed);
 }
 
+/* MAP-4 */
 TEST_F(meta, ids_are_the_same_in_every_mapping_of_a_buffer)
 {
 	struct mapped_buffer second;
@@ -336,7 +338,7 @@ TEST_F(meta, ids_are_the_same_in_every_mapping_of_a_buffer)
 	EXPECT_EQ(0, self->tally.malformed);
 }
 
-/* "Ids are handed out at the first mapping": the next first one begins anew */
+/* MAP-3: the next first one begins anew */
 TEST_F(meta, ids_are_handed_out_anew_after_the_last_mapping)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -350,7 +352,7 @@ TEST_F(meta, ids_are_handed_out_anew_after_the_last_mapping)
 	EXPECT_EQ(1, self->mb.meta->reader.id);
 }
 
-/* Events read before the mapping count as read in it. */
+/* META-16: Events read before the mapping count as read in it. */
 TEST_F(meta, a_new_mapping_shows_the_counters_of_the_buffer)
 {
 	long written;

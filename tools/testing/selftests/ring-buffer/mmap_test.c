@@ -22,14 +22,14 @@ static void map_and_fill(struct __test_metadata *_metadata, FIXTURE_DATA(map) * 
 	EXPECT_EQ(self->ti.seq, self->tally.seen + self->tally.lost);
 }
 
-/* "Offset 0 is the meta area; sub-buffer i starts at [...]" */
+/* MAP-2 */
 TEST_F(map, whole_buffer_maps_at_once)
 {
 	map_and_fill(_metadata, self);
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "A mapping may start at any sub-buffer boundary [...]" */
+/* MAP-5 */
 TEST_F(map, mapping_may_start_at_any_sub_buffer)
 {
 	unsigned int id;
@@ -47,7 +47,7 @@ TEST_F(map, mapping_may_start_at_any_sub_buffer)
 	}
 }
 
-/* "[...] and have any length up to the end" */
+/* MAP-5 */
 TEST_F(map, mapping_may_have_any_length_up_to_the_end)
 {
 	size_t len;
@@ -62,7 +62,7 @@ TEST_F(map, mapping_may_have_any_length_up_to_the_end)
 	}
 }
 
-/* The same when that is the first mapping, without any meta page. */
+/* MAP-5: The same when that is the first mapping, without any meta page. */
 TEST_F(map, first_mapping_may_be_a_single_page_of_a_sub_buffer)
 {
 	unsigned char *first = mmap(NULL, self->page, PROT_READ, MAP_SHARED, self->fd,
@@ -101,40 +101,42 @@ static void expect_refused(struct __test_metadata *_metadata,
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "private or exec -> EPERM" */
+/* MAP-7, MAP-13 */
 TEST_F(map, private_mapping_is_refused_with_EPERM)
 {
 	expect_refused(_metadata, self, EPERM, (struct map_args){
 		self->fd, self->page, PROT_READ, MAP_PRIVATE, 0 });
 }
 
+/* MAP-7 */
 TEST_F(map, private_writable_mapping_is_refused_with_EPERM)
 {
 	expect_refused(_metadata, self, EPERM, (struct map_args){
 		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0 });
 }
 
+/* MAP-7 */
 TEST_F(map, exec_mapping_is_refused_with_EPERM)
 {
 	expect_refused(_metadata, self, EPERM, (struct map_args){
 		self->fd, self->page, PROT_READ | PROT_EXEC, MAP_SHARED, 0 });
 }
 
-/* "write -> EPERM" */
+/* MAP-8 */
 TEST_F(map, write_mapping_is_refused_with_EPERM)
 {
 	expect_refused(_metadata, self, EPERM, (struct map_args){
 		self->rw_fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
 }
 
-/* "[...] or `EACCES` where the descriptor is read-only" */
+/* MAP-8 */
 TEST_F(map, write_mapping_of_a_read_only_descriptor_is_refused_with_EACCES)
 {
 	expect_refused(_metadata, self, EACCES, (struct map_args){
 		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
 }
 
-/* "An offset inside a sub-buffer [...] -> EINVAL" */
+/* MAP-11, MAP-13 */
 TEST_F(map, offset_inside_a_sub_buffer_is_refused_with_EINVAL)
 {
 	size_t step = self->subbuf > self->page ? self->page : self->page / 2;
@@ -145,7 +147,7 @@ TEST_F(map, offset_inside_a_sub_buffer_is_refused_with_EINVAL)
 		self->fd, self->page, PROT_READ, MAP_SHARED, 2 * self->subbuf - step });
 }
 
-/* "[...] inside": the meta area is as long as a sub-buffer */
+/* MAP-11: the meta area is as long as a sub-buffer */
 TEST_F(map, offset_inside_the_meta_area_is_refused_with_EINVAL)
 {
 	size_t step = self->subbuf > self->page ? self->page : self->page / 2;
@@ -165,7 +167,7 @@ static size_t whole_length(struct trace_instance *ti)
 	return mb.len;
 }
 
-/* "at or past the end" */
+/* MAP-11 */
 TEST_F(map, offset_at_the_end_is_refused_with_EINVAL)
 {
 	size_t len = whole_length(&self->ti);
@@ -175,6 +177,7 @@ TEST_F(map, offset_at_the_end_is_refused_with_EINVAL)
 		self->fd, self->page, PROT_READ, MAP_SHARED, len });
 }
 
+/* MAP-11 */
 TEST_F(map, offset_past_the_end_is_refused_with_EINVAL)
 {
 	size_t len = whole_length(&self->ti);
@@ -186,7 +189,7 @@ TEST_F(map, offset_past_the_end_is_refused_with_EINVAL)
 		self->fd, self->subbuf, PROT_READ, MAP_SHARED, len + 1000 * self->subbuf });
 }
 
-/* "or a length past the end" */
+/* MAP-11, MAP-13 */
 TEST_F(map, length_past_the_end_is_refused_with_EINVAL)
 {
 	size_t len = whole_length(&self->ti);
@@ -200,6 +203,7 @@ TEST_F(map, length_past_the_end_is_refused_with_EINVAL)
 		self->fd, len, PROT_READ, MAP_SHARED, self->subbuf });
 }
 
+/* MAP-11 */
 TEST_F(map, huge_length_is_refused_with_EINVAL)
 {
 	size_t lens[] = { huge_length(32), huge_length(44) + self->page };
@@ -246,7 +250,7 @@ static void expect_wrapping_refused(struct __test_metadata *_metadata,
 						     MAP_SHARED, -subbuf)));
 }
 
-/* "so large that arithmetic on it wraps [...] EINVAL (EOVERFLOW [...])" */
+/* MAP-12 */
 TEST_F(map, offset_that_wraps_is_refused)
 {
 	size_t len = whole_length(&self->ti);
@@ -257,7 +261,7 @@ TEST_F(map, offset_that_wraps_is_refused)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "The same answers when the buffer is already mapped." */
+/* MAP-13 */
 TEST_F(map, offset_that_wraps_is_refused_when_already_mapped)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
@@ -268,7 +272,7 @@ TEST_F(map, offset_that_wraps_is_refused_when_already_mapped)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "`mprotect()` to write or exec -> EACCES for good" */
+/* No page of the mapping becomes writable or executable. */
 static void expect_protected(struct __test_metadata *_metadata,
 			     struct mapped_buffer *mb)
 {
@@ -282,6 +286,7 @@ static void expect_protected(struct __test_metadata *_metadata,
 	EXPECT_EQ(EACCES, errno);
 }
 
+/* MAP-9 */
 TEST_F(map, mprotect_to_write_or_exec_is_refused_with_EACCES_for_good)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
@@ -294,6 +299,7 @@ TEST_F(map, mprotect_to_write_or_exec_is_refused_with_EACCES_for_good)
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* MAP-9 */
 TEST_F(map, mprotect_to_write_is_refused_for_a_writable_descriptor_too)
 {
 	void *map = mmap(NULL, self->page, PROT_READ, MAP_SHARED, self->rw_fd, 0);
@@ -329,7 +335,7 @@ static int wait_stopped(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFSTOPPED(status) ? 0 : -1;
 }
 
-/* "Debuggers can read it (ptrace, [...])" */
+/* MAP-24 */
 TEST_F(map, debugger_reads_it_by_ptrace)
 {
 	unsigned char *subbuf;
@@ -351,7 +357,7 @@ TEST_F(map, debugger_reads_it_by_ptrace)
 	EXPECT_EQ(0, kill_child(pid));
 }
 
-/* "writes by ptrace [...] fail" */
+/* MAP-10 */
 TEST_F(map, writes_by_ptrace_fail)
 {
 	unsigned char *subbuf, before[64];
@@ -372,7 +378,7 @@ TEST_F(map, writes_by_ptrace_fail)
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* "writes by [...] `/proc/PID/mem` fail" */
+/* MAP-10 */
 TEST_F(map, writes_by_proc_mem_fail)
 {
 	unsigned char *subbuf, before[64];
@@ -392,6 +398,7 @@ TEST_F(map, writes_by_proc_mem_fail)
 	EXPECT_EQ(0, memcmp(before, subbuf, sizeof(before)));
 }
 
+/* MAP-10 */
 TEST_F(map, writes_by_process_vm_writev_fail)
 {
 	unsigned char *subbuf;
@@ -408,7 +415,7 @@ TEST_F(map, writes_by_process_vm_writev_fail)
 	EXPECT_EQ(EFAULT, errno);
 }
 
-/* "Debuggers can read it ([...] `process_vm_readv`)" */
+/* MAP-24 */
 TEST_F(map, debugger_reads_it_by_process_vm_readv)
 {
 	struct iovec local, remote;
@@ -433,6 +440,7 @@ TEST_F(map, debugger_reads_it_by_process_vm_readv)
 	free(copy);
 }
 
+/* MAP-24 */
 TEST_F(map, debugger_reads_it_by_proc_mem)
 {
 	unsigned char copy[64], *subbuf;
@@ -450,7 +458,7 @@ TEST_F(map, debugger_reads_it_by_proc_mem)
 	EXPECT_EQ(0, memcmp(copy, subbuf, sizeof(copy)));
 }
 
-/* "A mapping is whole: no part of it can be unmapped, [...] (EINVAL [...])" */
+/* MAP-15 */
 TEST_F(map, no_part_can_be_unmapped)
 {
 	char *map;
@@ -469,8 +477,8 @@ TEST_F(map, no_part_can_be_unmapped)
 }
 
 /*
- * "[...] replaced [...]": by MAP_FIXED. The mm core of 6.1 answers ENOMEM for
- * whatever made it fail to unmap what is in the way.
+ * MAP-15: by MAP_FIXED. The mm core of 6.1 answers ENOMEM for whatever made it fail to
+ * unmap what is in the way.
  */
 TEST_F(map, no_part_can_be_replaced_by_another_mapping)
 {
@@ -494,6 +502,7 @@ TEST_F(map, no_part_can_be_replaced_by_another_mapping)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* MAP-15 */
 TEST_F(map, no_part_can_be_replaced_by_remap_file_pages)
 {
 	char *map;
@@ -507,7 +516,7 @@ TEST_F(map, no_part_can_be_replaced_by_remap_file_pages)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "[...] or given other protection [...]" */
+/* MAP-15 */
 TEST_F(map, no_part_can_be_given_other_protection)
 {
 	char *map;
@@ -526,7 +535,7 @@ TEST_F(map, no_part_can_be_given_other_protection)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "[...] or advice that would split it" */
+/* MAP-15 */
 TEST_F(map, no_part_can_be_given_other_advice)
 {
 	static const int advices[] = { MADV_DOFORK, MADV_RANDOM, MADV_SEQUENTIAL };
@@ -546,6 +555,7 @@ TEST_F(map, no_part_can_be_given_other_advice)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* MAP-15 */
 TEST_F(map, it_does_not_shrink)
 {
 	char *map;
@@ -559,7 +569,7 @@ TEST_F(map, it_does_not_shrink)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "It does not grow (EFAULT)" */
+/* MAP-16 */
 TEST_F(map, it_does_not_grow)
 {
 	char *map;
@@ -578,7 +588,7 @@ TEST_F(map, it_does_not_grow)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "and is not duplicated": an old size of 0 asks for that */
+/* MAP-16: an old size of 0 asks for that */
 TEST_F(map, it_is_not_duplicated)
 {
 	char *map;
@@ -593,7 +603,7 @@ TEST_F(map, it_is_not_duplicated)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "Moving it whole is either refused or leaves every count right." */
+/* MAP-17 */
 TEST_F(map, moving_it_whole_leaves_every_count_right)
 {
 	void *place, *moved;
@@ -612,7 +622,7 @@ TEST_F(map, moving_it_whole_leaves_every_count_right)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* A part that is moved would split the mapping. */
+/* MAP-15: A part that is moved would split the mapping. */
 TEST_F(map, no_part_can_be_moved)
 {
 	char *map;

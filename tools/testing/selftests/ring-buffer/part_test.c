@@ -30,7 +30,7 @@ static long expect_parts(struct __test_metadata *_metadata, struct tally *tally,
 	return reads;
 }
 
-/* "a shorter `read(2)` gets what fits as a small sub-buffer of its own" */
+/* READ-19 */
 TEST_F(large, it_can_be_read_a_page_at_a_time)
 {
 	size_t part = getpagesize();
@@ -42,7 +42,7 @@ TEST_F(large, it_can_be_read_a_page_at_a_time)
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
 }
 
-/* Parts that are no multiple of anything, and just below the whole. */
+/* READ-19: Parts that are no multiple of anything, and just below the whole. */
 TEST_F(large, it_can_be_read_in_parts_of_any_size)
 {
 	size_t sizes[] = { 500, 1001, self->subbuf / 2 + 4, self->subbuf - 1 };
@@ -55,7 +55,7 @@ TEST_F(large, it_can_be_read_in_parts_of_any_size)
 	}
 }
 
-/* "`read(2)` [...] tell losses, with their number": in the part they are before */
+/* LOSS-5: in the part that follows the loss */
 TEST_F(large, loss_is_exact_in_what_is_read_in_parts)
 {
 	size_t part = getpagesize(), i;
@@ -75,7 +75,7 @@ TEST_F(large, loss_is_exact_in_what_is_read_in_parts)
 	buffer_unmap(&mb);
 }
 
-/* A whole sub-buffer where there is room, in turns with what fits where not. */
+/* READ-19: A whole sub-buffer where there is room, in turns with what fits where not. */
 TEST_F(large, parts_and_whole_sub_buffers_may_be_read_in_turns)
 {
 	unsigned char *page = malloc(self->subbuf);
@@ -95,7 +95,7 @@ TEST_F(large, parts_and_whole_sub_buffers_may_be_read_in_turns)
 	free(page);
 }
 
-/* As with a page: a read(2) that has no room for the next event takes nothing. */
+/* READ-20: As with a page: a read(2) that has no room for the next event takes nothing. */
 TEST_F(large, read_returns_0_where_the_next_event_does_not_fit)
 {
 	static const size_t sizes[] = { 1, 20, 32, 1000, 2000, 2048 };
@@ -112,7 +112,7 @@ TEST_F(large, read_returns_0_where_the_next_event_does_not_fit)
 	free(page);
 }
 
-/* What programs do that take a page for a sub-buffer: not one event is missing. */
+/* READ-19: What programs do that take a page for a sub-buffer: not one event is missing. */
 TEST_F(large, reads_of_a_page_give_600_of_600_events)
 {
 	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb",

@@ -153,7 +153,7 @@ static bool killed_for_memory(pid_t pid)
 	return len > 0 && strstr(log, text);
 }
 
-/* From plenty until after the kill, and then the other one is gone. */
+/* MEM-9: From plenty until after the kill, and then the other one is gone. */
 TEST_F(pressure, the_oom_killer_ends_one_mapping_and_another_works_on)
 {
 	pid_t pid;
@@ -201,7 +201,7 @@ static long present_pages(const struct mapped_buffer *mb)
 	return count;
 }
 
-/* Reclaim and compaction leave it where it is, also if its user asks for that. */
+/* MEM-9: Reclaim and compaction leave it where it is, also if its user asks for that. */
 TEST_F(pressure, what_is_mapped_is_not_reclaimed)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
@@ -212,7 +212,7 @@ TEST_F(pressure, what_is_mapped_is_not_reclaimed)
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
-/* The OOM killer takes the size of what is mapped for memory of its user. */
+/* COST-5: The OOM killer takes the size of what is mapped for memory of its user. */
 TEST_F(pressure, what_is_mapped_counts_as_resident)
 {
 	long long before = proc_number("/proc/self/status", "RssFile:");

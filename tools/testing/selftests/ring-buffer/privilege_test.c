@@ -99,7 +99,7 @@ FIXTURE_TEARDOWN(user)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "By default root alone": not even that there is a file is to be learned. */
+/* USER-1: not even that there is a file is to be learned. */
 TEST_F(user, by_default_nobody_else_opens_anything)
 {
 	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP, open_it));
@@ -108,6 +108,7 @@ TEST_F(user, by_default_nobody_else_opens_anything)
 	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP, list_debugfs));
 }
 
+/* USER-1 */
 TEST_F(user, root_of_a_user_namespace_is_an_ordinary_user)
 {
 	EXPECT_EQ(-EPERM, user_does(&self->ti, TRACE_GROUP,
@@ -194,7 +195,7 @@ static int map_and_watch_all(struct trace_instance *ti)
 	return watcher_wait(&w, 1);
 }
 
-/* "The group reads by a mapping what it reads by read(2)" */
+/* USER-2 */
 TEST_F(member, the_group_maps_consumes_and_watches)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -264,7 +265,7 @@ static int open_the_marker(struct trace_instance *ti)
 	return fd < 0 ? fd : 0;
 }
 
-/* "and sets nothing": all it may write is a marker, where it has the whole. */
+/* USER-2: all it may write is a marker, where it has the whole. */
 TEST_F(member, the_group_sets_nothing)
 {
 	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP, open_a_control));
@@ -302,7 +303,7 @@ static int compare_with_read(struct trace_instance *ti)
 	return pages < TEST_SUBBUFS ? -ENODATA : 0;
 }
 
-/* "The same bytes" */
+/* USER-3 */
 TEST_F(member, the_mapping_shows_the_bytes_that_read_gives)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -349,7 +350,7 @@ static int fill_and_remove_another(unsigned int subbuf_kb)
 	return instance_close(&other) ?: err;
 }
 
-/* "of this buffer and no other memory": what another instance had is not seen. */
+/* USER-4: what another instance had is not seen. */
 TEST_F(member, nothing_of_another_instance_is_seen)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "8"));
@@ -387,8 +388,8 @@ static int read_for_old_events(struct trace_instance *ti)
 }
 
 /*
- * "Emptying a buffer does not erase it": what is no event of the buffer any more
- * is not given by read(2), but seen in a mapping until it is written over.
+ * USER-5: what is no event of the buffer any more is not given by read(2), but seen in
+ * a mapping until it is written over.
  */
 TEST_F(member, what_was_emptied_is_seen_until_it_is_written_over)
 {
@@ -402,7 +403,7 @@ TEST_F(member, what_was_emptied_is_seen_until_it_is_written_over)
 	EXPECT_EQ(0, user_does(&self->ti, TRACE_GROUP, look_for_old_events));
 }
 
-/* "Another sub-buffer size does" */
+/* USER-5 */
 TEST_F(member, another_sub_buffer_size_erases_what_was)
 {
 	const char *file = "buffer_subbuf_size_kb";
@@ -435,7 +436,7 @@ static pid_t fork_holder(FIXTURE_DATA(member) * self, bool maps)
 		pause();
 }
 
-/* "It holds off [...]" */
+/* What the mapping, or the observer, holds off is refused. */
 static void expect_held_off(struct __test_metadata *_metadata,
 			    struct trace_instance *ti)
 {
@@ -452,7 +453,7 @@ static void expect_held_off(struct __test_metadata *_metadata,
 	}
 }
 
-/* "Nothing else" */
+/* Nothing else is refused. */
 static void expect_not_held_off(struct __test_metadata *_metadata,
 				struct trace_instance *ti)
 {
@@ -475,7 +476,7 @@ static void expect_not_held_off(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
 }
 
-/* "as long as it lives; root finds it in /proc/PID/maps and ends it" */
+/* USER-6 */
 TEST_F(member, what_a_holder_holds_off_root_ends)
 {
 	pid_t pid = fork_holder(self, true);
@@ -489,7 +490,7 @@ TEST_F(member, what_a_holder_holds_off_root_ends)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* Less than a mapping of trace_pipe_raw: the tracer may be another. */
+/* USER-6: Less than a mapping of trace_pipe_raw: the tracer may be another. */
 TEST_F(member, what_an_observer_holds_off_root_ends)
 {
 	pid_t pid = fork_holder(self, false);
@@ -505,7 +506,7 @@ TEST_F(member, what_an_observer_holds_off_root_ends)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "Access that is taken back is so for who opens the file later" */
+/* USER-7 */
 TEST_F(member, access_taken_back_does_not_end_a_mapping)
 {
 	pid_t pid = fork_holder(self, true);
@@ -518,7 +519,7 @@ TEST_F(member, access_taken_back_does_not_end_a_mapping)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-/* "and so is a descriptor that is passed on": here to a child. */
+/* USER-7: here to a child. */
 TEST_F(member, a_descriptor_passed_on_is_access_passed_on)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
@@ -544,7 +545,7 @@ static long long free_kb(void)
 	return line ? strtoll(line + strlen("MemFree:"), NULL, 10) : -1;
 }
 
-/* "It costs [...] once, however many mappings there are" */
+/* COST-4 */
 TEST_F(member, many_mappings_take_the_memory_of_one)
 {
 	const size_t count = 500, subbuf = LARGE_SUBBUF_KB * 1024;

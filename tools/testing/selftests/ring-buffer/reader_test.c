@@ -42,7 +42,7 @@ FIXTURE_TEARDOWN(reader)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "Unread bytes on the reader sub-buffer: they count as consumed now [...]" */
+/* READ-1 */
 TEST_F(reader, unread_bytes_are_consumed_and_the_id_stays)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -61,7 +61,7 @@ TEST_F(reader, unread_bytes_are_consumed_and_the_id_stays)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* "None: the next sub-buffer with data becomes the reader [...]" */
+/* READ-2 */
 TEST_F(reader, next_sub_buffer_becomes_the_reader_when_nothing_is_unread)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -76,7 +76,7 @@ TEST_F(reader, next_sub_buffer_becomes_the_reader_when_nothing_is_unread)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* "Nothing new: 0 is returned, `reader` is unchanged." */
+/* READ-4 */
 TEST_F(reader, nothing_new_returns_0_and_leaves_the_reader)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -95,7 +95,7 @@ TEST_F(reader, nothing_new_returns_0_and_leaves_the_reader)
 	EXPECT_EQ(2, meta->read);
 }
 
-/* "So after the call the caller owns the bytes from the old `reader.read` " */
+/* READ-3 */
 TEST_F(reader, it_resumes_inside_a_sub_buffer_being_written)
 {
 	unsigned int i;
@@ -109,7 +109,7 @@ TEST_F(reader, it_resumes_inside_a_sub_buffer_being_written)
 	EXPECT_EQ(0, self->tally.lost);
 }
 
-/* Events of all sizes, so that sub-buffers end in all ways. */
+/* READ-3: Events of all sizes, so that sub-buffers end in all ways. */
 TEST_F(reader, events_of_any_size_are_handed_out)
 {
 	size_t size;
@@ -122,7 +122,7 @@ TEST_F(reader, events_of_any_size_are_handed_out)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* The owned bytes stay, whatever the writer does. */
+/* READ-3: The owned bytes stay, whatever the writer does. */
 TEST_F(reader, bytes_handed_out_stay_while_the_writer_wraps)
 {
 	unsigned char *subbuf;
@@ -143,7 +143,7 @@ TEST_F(reader, bytes_handed_out_stay_while_the_writer_wraps)
 	free(copy);
 }
 
-/* "It refreshes the whole meta page." */
+/* READ-6 */
 TEST_F(reader, it_refreshes_the_whole_meta_page)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -161,7 +161,7 @@ TEST_F(reader, it_refreshes_the_whole_meta_page)
 	EXPECT_LT(touched, meta->pages_touched);
 }
 
-/* When there is nothing to hand out, nothing is changed. */
+/* META-17, READ-4: When there is nothing to hand out, nothing is changed. */
 TEST_F(reader, it_leaves_the_meta_page_as_it_is_when_nothing_is_new)
 {
 	struct trace_buffer_meta before;
@@ -175,7 +175,7 @@ TEST_F(reader, it_leaves_the_meta_page_as_it_is_when_nothing_is_new)
 	EXPECT_EQ(0, memcmp(&before, self->mb.meta, sizeof(before)));
 }
 
-/* "over any run, seen + lost = written": a writer stopped anywhere. */
+/* LOSS-2: a writer stopped anywhere. */
 TEST_F(reader, seen_and_lost_are_all_that_was_written)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -197,7 +197,7 @@ TEST_F(reader, seen_and_lost_are_all_that_was_written)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* The same with a writer that goes on meanwhile. */
+/* LOSS-2: The same with a writer that goes on meanwhile. */
 TEST_F(reader, seen_and_lost_are_all_that_a_running_writer_wrote)
 {
 	const unsigned int count = 20000;
@@ -218,7 +218,7 @@ TEST_F(reader, seen_and_lost_are_all_that_a_running_writer_wrote)
 	EXPECT_EQ(self->tally.lost, self->mb.meta->overrun);
 }
 
-/* A reader so slow that the writer laps it again and again. */
+/* LOSS-2: A reader so slow that the writer laps it again and again. */
 TEST_F(reader, seen_and_lost_are_all_that_was_written_past_a_slow_reader)
 {
 	const unsigned int buffer = TEST_SUBBUFS * self->ti.subbuf_kb * 1024;
@@ -262,7 +262,7 @@ static pid_t fork_competitor(struct trace_instance *ti, int stop)
 	_exit(0);
 }
 
-/* "several compete, and the counters stay exact" */
+/* READ-5 */
 TEST_F(reader, counters_stay_exact_when_several_compete)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -287,7 +287,7 @@ TEST_F(reader, counters_stay_exact_when_several_compete)
 	EXPECT_EQ(count, meta->overrun + meta->read);
 }
 
-/* "`reader.lost_events` always, with the exact number" */
+/* LOSS-1 */
 TEST_F(reader, lost_events_tells_the_exact_number_where_it_happened)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -308,7 +308,7 @@ TEST_F(reader, lost_events_tells_the_exact_number_where_it_happened)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* "stays until `reader.id` changes" */
+/* LOSS-1 */
 TEST_F(reader, lost_events_stays_until_the_id_changes)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -325,6 +325,7 @@ TEST_F(reader, lost_events_stays_until_the_id_changes)
 	EXPECT_EQ(0, meta->reader.lost_events);
 }
 
+/* LOSS-1 */
 TEST_F(reader, lost_events_is_0_when_nothing_was_lost)
 {
 	unsigned int i;
@@ -338,7 +339,7 @@ TEST_F(reader, lost_events_is_0_when_nothing_was_lost)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* "While the writer is still on it, the commit word is the writer's." */
+/* LOSS-7 */
 TEST_F(reader, commit_word_is_the_writers_while_it_is_on_the_sub_buffer)
 {
 	struct trace_buffer_meta *meta = self->mb.meta;
@@ -355,7 +356,7 @@ TEST_F(reader, commit_word_is_the_writers_while_it_is_on_the_sub_buffer)
 	}
 }
 
-/* "seen + lost = written", with a consumer that read(2)s in between */
+/* LOSS-2: with a consumer that read(2)s in between */
 TEST_F(reader, seen_and_lost_are_exact_beside_read)
 {
 	unsigned char *page = malloc(self->mb.meta->subbuf_size);
@@ -379,7 +380,7 @@ TEST_F(reader, seen_and_lost_are_exact_beside_read)
 	free(page);
 }
 
-/* "Not mapped -> `ENODEV` at once, before any wait." */
+/* READ-9 */
 TEST_F(reader, not_mapped_answers_ENODEV_before_any_wait)
 {
 	int fd;
@@ -398,6 +399,7 @@ TEST_F(reader, not_mapped_answers_ENODEV_before_any_wait)
 	close(fd);
 }
 
+/* READ-9 */
 TEST_F(reader, not_mapped_answers_ENODEV_to_a_nonblocking_descriptor)
 {
 	int fd = cpu_file(&self->ti, self->ti.other_cpu, "trace_pipe_raw",
@@ -409,7 +411,7 @@ TEST_F(reader, not_mapped_answers_ENODEV_to_a_nonblocking_descriptor)
 	close(fd);
 }
 
-/* "Any other command -> `ENOTTY`." */
+/* READ-8 */
 TEST_F(reader, any_other_command_answers_ENOTTY)
 {
 	static const unsigned long commands[] = {
@@ -504,7 +506,7 @@ FIXTURE_TEARDOWN(waiter)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* "Blocking fd: waits until `buffer_percent` [...] (0: any event)" */
+/* WAIT-1 */
 TEST_F(waiter, blocking_call_waits_for_any_event_at_buffer_percent_0)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -515,6 +517,7 @@ TEST_F(waiter, blocking_call_waits_for_any_event_at_buffer_percent_0)
 	EXPECT_EQ(1, self->mb.meta->read);
 }
 
+/* WAIT-1 */
 TEST_F(waiter, blocking_call_waits_for_buffer_percent_of_unread_data)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
@@ -528,6 +531,7 @@ TEST_F(waiter, blocking_call_waits_for_buffer_percent_of_unread_data)
 	EXPECT_LT(0, self->mb.meta->read);
 }
 
+/* WAIT-1 */
 TEST_F(waiter, blocking_call_returns_at_once_when_there_is_enough)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
@@ -538,7 +542,7 @@ TEST_F(waiter, blocking_call_returns_at_once_when_there_is_enough)
 	EXPECT_LT(0, self->mb.meta->read);
 }
 
-/* What was consumed does not count as unread. */
+/* WAIT-1: What was consumed does not count as unread. */
 TEST_F(waiter, blocking_call_waits_again_after_all_was_consumed)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -551,7 +555,7 @@ TEST_F(waiter, blocking_call_waits_again_after_all_was_consumed)
 	EXPECT_EQ(4, self->mb.meta->read);
 }
 
-/* "a signal -> `EINTR`" */
+/* WAIT-2 */
 TEST_F(waiter, a_signal_ends_the_wait_with_EINTR)
 {
 	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
@@ -560,7 +564,7 @@ TEST_F(waiter, a_signal_ends_the_wait_with_EINTR)
 	EXPECT_EQ(EINTR, child_status(self->pid, WOKEN_MS));
 }
 
-/* "or goes on waiting under `SA_RESTART`" */
+/* WAIT-2 */
 TEST_F(waiter, the_wait_goes_on_after_a_signal_under_SA_RESTART)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -572,7 +576,7 @@ TEST_F(waiter, the_wait_goes_on_after_a_signal_under_SA_RESTART)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
 }
 
-/* A signal that kills does so. */
+/* WAIT-2: A signal that kills does so. */
 TEST_F(waiter, a_waiter_can_be_killed)
 {
 	self->pid = fork_waiter(&self->ti, self->mb.fd, SA_RESTART);
@@ -581,7 +585,7 @@ TEST_F(waiter, a_waiter_can_be_killed)
 	EXPECT_EQ(128 + SIGTERM, child_status(self->pid, WOKEN_MS));
 }
 
-/* "`ioctl(fd, 0)` wakes it" */
+/* WAIT-3 */
 TEST_F(waiter, ioctl_0_wakes_it)
 {
 	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
@@ -592,7 +596,7 @@ TEST_F(waiter, ioctl_0_wakes_it)
 	EXPECT_EQ(0, self->mb.meta->reader.read);
 }
 
-/* Woken with less than it waited for, it hands that out. */
+/* WAIT-3: Woken with less than it waited for, it hands that out. */
 TEST_F(waiter, ioctl_0_wakes_it_with_what_there_is)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
@@ -604,7 +608,7 @@ TEST_F(waiter, ioctl_0_wakes_it_with_what_there_is)
 	EXPECT_EQ(3, self->mb.meta->read);
 }
 
-/* "`O_NONBLOCK` never waits." */
+/* WAIT-6 */
 TEST_F(waiter, O_NONBLOCK_never_waits)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
@@ -619,6 +623,7 @@ TEST_F(waiter, O_NONBLOCK_never_waits)
 	close(fd);
 }
 
+/* WAIT-6 */
 TEST_F(waiter, O_NONBLOCK_set_later_is_heeded)
 {
 	ASSERT_EQ(0, fcntl(self->mb.fd, F_SETFL, O_NONBLOCK));
@@ -626,7 +631,7 @@ TEST_F(waiter, O_NONBLOCK_set_later_is_heeded)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
 }
 
-/* The wait is for the buffer as it is then: buffer_percent may change. */
+/* WAIT-4: The wait is for the buffer as it is then: buffer_percent may change. */
 TEST_F(waiter, munmap_by_another_leaves_the_waiter_waiting_for_its_own)
 {
 	struct mapped_buffer second;
@@ -659,11 +664,13 @@ static void expect_last_munmap_wakes(struct __test_metadata *_metadata,
 	close(fd);
 }
 
+/* WAIT-4 */
 TEST_F(waiter, the_last_munmap_wakes_who_waits_for_any_event)
 {
 	expect_last_munmap_wakes(_metadata, self, "0");
 }
 
+/* WAIT-4 */
 TEST_F(waiter, the_last_munmap_wakes_who_waits_for_buffer_percent)
 {
 	expect_last_munmap_wakes(_metadata, self, "50");
@@ -681,19 +688,21 @@ static void expect_tracing_off_wakes(struct __test_metadata *_metadata,
 	EXPECT_EQ(events, self->mb.meta->read);
 }
 
+/* WAIT-5 */
 TEST_F(waiter, turning_tracing_off_wakes_it)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	expect_tracing_off_wakes(_metadata, self, 0);
 }
 
+/* WAIT-5 */
 TEST_F(waiter, turning_tracing_off_wakes_it_with_what_there_is)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
 	expect_tracing_off_wakes(_metadata, self, 3);
 }
 
-/* Who begins to wait with tracing off waits for it to be turned on. */
+/* WAIT-5: Who begins to wait with tracing off waits for it to be turned on. */
 TEST_F(waiter, the_wait_begins_with_tracing_off_as_well)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -723,7 +732,7 @@ static void expect_empty_unreadable(struct __test_metadata *_metadata,
 	}
 }
 
-/* "(6.1's `poll()` calls an empty buffer readable: that is mended)" */
+/* POLL-1 */
 TEST_F(waiter, poll_does_not_call_an_empty_buffer_readable)
 {
 	expect_empty_unreadable(_metadata, &self->ti, self->mb.fd);
@@ -736,6 +745,7 @@ TEST_F(waiter, poll_does_not_call_an_empty_buffer_readable)
 	expect_empty_unreadable(_metadata, &self->ti, self->mb.fd);
 }
 
+/* POLL-1 */
 TEST_F(waiter, poll_does_not_call_an_empty_unmapped_buffer_readable)
 {
 	int fd;
@@ -750,6 +760,7 @@ TEST_F(waiter, poll_does_not_call_an_empty_unmapped_buffer_readable)
 	close(fd);
 }
 
+/* POLL-2 */
 TEST_F(waiter, poll_says_readable_at_any_event_at_buffer_percent_0)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
@@ -759,6 +770,7 @@ TEST_F(waiter, poll_says_readable_at_any_event_at_buffer_percent_0)
 	expect_readable(_metadata, self->mb.fd, 0);
 }
 
+/* POLL-2 */
 TEST_F(waiter, poll_says_readable_at_buffer_percent)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
@@ -770,7 +782,7 @@ TEST_F(waiter, poll_says_readable_at_buffer_percent)
 	expect_readable(_metadata, self->mb.fd, 1);
 }
 
-/* All who poll are woken by the event they wait for. */
+/* POLL-3: All who poll are woken by the event they wait for. */
 TEST_F(waiter, poll_wakes_up_when_there_is_enough)
 {
 	size_t i;
@@ -788,6 +800,7 @@ TEST_F(waiter, poll_wakes_up_when_there_is_enough)
 	}
 }
 
+/* POLL-3 */
 TEST_F(waiter, poll_wakes_up_at_buffer_percent)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
@@ -867,7 +880,7 @@ static bool as_quick(long long ns, long long reference)
 	return ns >= 0 && ns < 3 * reference + 10000;
 }
 
-/* "[...] its cost does not depend on how many events it holds" */
+/* COST-1 */
 TEST_F(cost, of_a_finished_sub_buffer_does_not_depend_on_its_events)
 {
 	long long few = quickest_ns(&self->ti, &self->mb, 1000);
@@ -876,7 +889,7 @@ TEST_F(cost, of_a_finished_sub_buffer_does_not_depend_on_its_events)
 	EXPECT_TRUE(as_quick(many, few));
 }
 
-/* "on the one still written, it looks only at events new since [...]" */
+/* COST-2 */
 TEST_F(cost, of_an_unfinished_sub_buffer_depends_on_new_events_only)
 {
 	long long early = -1, late = -1, ns;

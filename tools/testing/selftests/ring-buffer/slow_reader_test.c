@@ -115,8 +115,8 @@ static void hold_and_drain(FIXTURE_DATA(slow) * self)
 }
 
 /*
- * The writer goes on at the full, its losses are counted, and what the stopped
- * reader was handed out stays his: he gets on exactly where he was.
+ * READ-21: The writer goes on at the full, its losses are counted, and what the
+ * stopped reader was handed out stays his: he gets on exactly where he was.
  */
 TEST_F(slow, a_stopped_reader_holds_no_writer_and_gets_on_exactly)
 {
@@ -162,7 +162,7 @@ static void wait_and_drain(FIXTURE_DATA(slow) * self)
 	_exit(0);
 }
 
-/* A stop is no signal that ends a wait. */
+/* WAIT-7: A stop is no signal that ends a wait. */
 TEST_F(slow, a_waiter_stopped_and_continued_waits_on)
 {
 	pid_t pid;
@@ -190,7 +190,7 @@ TEST_F(slow, a_waiter_stopped_and_continued_waits_on)
 		  self->report->tally.seen + self->report->tally.lost);
 }
 
-/* What a stopped reader holds off, it does until it is killed, stopped or not. */
+/* READ-22, USER-6: What a stopped reader holds off, it does until it is killed, stopped or not. */
 TEST_F(slow, a_stopped_reader_can_be_killed)
 {
 	pid_t pid;
@@ -246,6 +246,7 @@ static pid_t fork_urgent_writer(struct trace_instance *ti, unsigned int count)
 	      write_events(ti, count, EVENT_LARGE));
 }
 
+/* READ-23 */
 TEST_F(slow, a_reader_of_the_lowest_priority_beside_writers_of_the_highest)
 {
 	const unsigned int count = 3000;

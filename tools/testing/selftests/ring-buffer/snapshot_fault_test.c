@@ -46,6 +46,7 @@ static int after_removal(FIXTURE_DATA(map) * self, int err)
 	return err ? remove_trigger(self) : 0;
 }
 
+/* MEM-7 */
 TEST_F_TIMEOUT(map, snapshot_without_memory_leaves_no_user, FAULT_TIMEOUT)
 {
 	static const struct operation ops[] = {
@@ -103,6 +104,7 @@ static void expect_mappable_anew(struct __test_metadata *_metadata, FIXTURE_DATA
 	self->fd = -1;
 }
 
+/* MEM-7 */
 TEST_F_TIMEOUT(map, latency_tracer_without_memory_leaves_no_user, FAULT_TIMEOUT)
 {
 	static const struct operation ops[] = {

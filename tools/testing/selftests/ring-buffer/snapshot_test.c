@@ -65,7 +65,7 @@ static void expect_trigger_works(struct __test_metadata *_metadata,
 	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
 }
 
-/* "echoing 0 fails with EBUSY then, and changes nothing" */
+/* SNAP-10 */
 TEST_F(snapshot, freeing_it_is_refused_with_EBUSY_beside_a_trigger)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot"));
@@ -76,7 +76,7 @@ TEST_F(snapshot, freeing_it_is_refused_with_EBUSY_beside_a_trigger)
 	EXPECT_EQ(3, count_trace_lines(&self->ti, "snapshot"));
 }
 
-/* A trigger that has fired as often as it was to is still set. */
+/* SNAP-10: A trigger that has fired as often as it was to is still set. */
 TEST_F(snapshot, freeing_it_is_refused_until_the_trigger_is_removed)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot:1"));
@@ -87,7 +87,7 @@ TEST_F(snapshot, freeing_it_is_refused_until_the_trigger_is_removed)
 	EXPECT_FALSE(snapshot_is_allocated(&self->ti));
 }
 
-/* Taking and clearing one takes nothing from the trigger. */
+/* SNAP-10: Taking and clearing one takes nothing from the trigger. */
 TEST_F(snapshot, taking_and_clearing_it_go_on_beside_a_trigger)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot"));
@@ -119,7 +119,7 @@ FIXTURE_TEARDOWN(latency)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/* The tracer was there first, or the trigger. */
+/* SNAP-11: The tracer was there first, or the trigger. */
 TEST_F(latency, a_latency_tracer_that_goes_leaves_it_to_a_trigger)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
@@ -131,6 +131,7 @@ TEST_F(latency, a_latency_tracer_that_goes_leaves_it_to_a_trigger)
 	expect_trigger_works(_metadata, &self->ti);
 }
 
+/* SNAP-11 */
 TEST_F(latency, a_latency_tracer_that_goes_frees_it_where_nothing_else_needs_it)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));

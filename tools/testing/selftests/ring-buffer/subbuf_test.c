@@ -21,7 +21,7 @@ static unsigned int page_kb(void)
 	return getpagesize() / 1024;
 }
 
-/* "at most 128 pages and 1 MiB" */
+/* 128 pages, or 1 MiB where that is less. */
 static unsigned int largest_kb(void)
 {
 	return 128 * page_kb() < 1024 ? 128 * page_kb() : 1024;
@@ -71,13 +71,13 @@ static int use_size(struct trace_instance *ti, unsigned int kb)
 						 TEST_SUBBUFS * kb);
 }
 
-/* "reads the size in KiB", "The default stays one page" */
+/* SUBBUF-1 */
 TEST_F(size, it_reads_as_the_size_in_KiB_of_one_page_at_first)
 {
 	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
 }
 
-/* "writing sets it for all CPUs" */
+/* SUBBUF-2 */
 TEST_F(size, writing_sets_it_for_all_cpus)
 {
 	int cpus[] = { self->ti.cpu, self->ti.other_cpu };
@@ -93,7 +93,7 @@ TEST_F(size, writing_sets_it_for_all_cpus)
 	}
 }
 
-/* An instance has its own size. */
+/* SUBBUF-2: An instance has its own size. */
 TEST_F(size, it_leaves_other_instances_alone)
 {
 	struct trace_instance other;
@@ -106,7 +106,7 @@ TEST_F(size, it_leaves_other_instances_alone)
 	EXPECT_EQ(0, instance_close(&other));
 }
 
-/* "rounded up to a power of two of pages" */
+/* SUBBUF-3 */
 TEST_F(size, it_is_rounded_up_to_a_power_of_two_of_pages)
 {
 	unsigned int kb, pages;
@@ -120,7 +120,7 @@ TEST_F(size, it_is_rounded_up_to_a_power_of_two_of_pages)
 	}
 }
 
-/* "at most 128 pages and 1 MiB" */
+/* SUBBUF-4 */
 TEST_F(size, it_may_be_as_large_as_128_pages_and_1_megabyte)
 {
 	ASSERT_EQ(0, set_size(&self->ti, largest_kb()));
@@ -145,7 +145,7 @@ static void expect_size_refused(struct __test_metadata *_metadata,
 	EXPECT_EQ(ti->seq, count_trace_lines(ti, "trace"));
 }
 
-/* "More, 0, or not a number -> `EINVAL`" */
+/* SUBBUF-5 */
 TEST_F(size, more_than_the_largest_is_refused_with_EINVAL)
 {
 	char text[32];
@@ -158,7 +158,7 @@ TEST_F(size, more_than_the_largest_is_refused_with_EINVAL)
 			    "4294967296");
 }
 
-/* Sizes whose bytes do not fit an unsigned long. */
+/* SUBBUF-5: Sizes whose bytes do not fit an unsigned long. */
 TEST_F(size, sizes_that_wrap_are_refused_with_EINVAL)
 {
 	char text[32];
@@ -171,11 +171,13 @@ TEST_F(size, sizes_that_wrap_are_refused_with_EINVAL)
 	expect_size_refused(_metadata, &self->ti, -EINVAL, text);
 }
 
+/* SUBBUF-5 */
 TEST_F(size, zero_is_refused_with_EINVAL)
 {
 	expect_size_refused(_metadata, &self->ti, -EINVAL, "0");
 }
 
+/* SUBBUF-5 */
 TEST_F(size, what_is_not_a_number_is_refused_with_EINVAL)
 {
 	static const char * const texts[] = {
@@ -187,7 +189,7 @@ TEST_F(size, what_is_not_a_number_is_refused_with_EINVAL)
 		expect_size_refused(_metadata, &self->ti, -EINVAL, texts[i]);
 }
 
-/* "beyond an unsigned long -> `ERANGE`" */
+/* SUBBUF-6 */
 TEST_F(size, beyond_an_unsigned_long_is_refused_with_ERANGE)
 {
 	expect_size_refused(_metadata, &self->ti, -ERANGE,
@@ -196,7 +198,7 @@ TEST_F(size, beyond_an_unsigned_long_is_refused_with_ERANGE)
 			    "99999999999999999999999999");
 }
 
-/* "the present size -> success": and nothing is discarded for it */
+/* SUBBUF-7 */
 TEST_F(size, the_present_size_is_success_and_discards_nothing)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -210,7 +212,7 @@ TEST_F(size, the_present_size_is_success_and_discards_nothing)
 	EXPECT_EQ(5, count_trace_lines(&self->ti, "trace"));
 }
 
-/* "a mapped CPU [...] -> `EBUSY`" */
+/* HOLD-4, SUBBUF-8 */
 TEST_F(size, a_mapped_cpu_makes_it_answer_EBUSY)
 {
 	struct mapped_buffer mb;
@@ -223,7 +225,7 @@ TEST_F(size, a_mapped_cpu_makes_it_answer_EBUSY)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
-/* "[...] or an open `trace` reader -> `EBUSY`" */
+/* SUBBUF-8 */
 TEST_F(size, an_open_trace_makes_it_answer_EBUSY)
 {
 	int trace;
@@ -238,6 +240,7 @@ TEST_F(size, an_open_trace_makes_it_answer_EBUSY)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
+/* SUBBUF-8 */
 TEST_F(size, an_open_trace_of_one_cpu_makes_it_answer_EBUSY)
 {
 	int trace = cpu_file(&self->ti, self->ti.other_cpu, "trace", O_RDONLY);
@@ -248,7 +251,7 @@ TEST_F(size, an_open_trace_of_one_cpu_makes_it_answer_EBUSY)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
-/* "Changing it discards the events of the buffer" */
+/* SUBBUF-9 */
 TEST_F(size, changing_it_discards_the_events)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -260,7 +263,7 @@ TEST_F(size, changing_it_discards_the_events)
 	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
 }
 
-/* "and its snapshot" */
+/* SUBBUF-9 */
 TEST_F(size, changing_it_discards_the_snapshot)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_LARGE));
@@ -270,7 +273,7 @@ TEST_F(size, changing_it_discards_the_snapshot)
 	EXPECT_EQ(0, count_trace_lines(&self->ti, "snapshot"));
 }
 
-/* "and every counter restarts" */
+/* SUBBUF-9 */
 TEST_F(size, changing_it_restarts_every_counter)
 {
 	static const char * const names[] = {
@@ -297,7 +300,7 @@ TEST_F(size, changing_it_restarts_every_counter)
 	buffer_unmap(&mb);
 }
 
-/* The bytes a CPU's buffer was asked to hold stay about the same. */
+/* SUBBUF-9: The bytes a CPU's buffer was asked to hold stay about the same. */
 TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 {
 	unsigned int kb = 8 * LARGE_KB;
@@ -308,7 +311,7 @@ TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 	EXPECT_GE(kb + LARGE_KB, instance_number(&self->ti, "buffer_size_kb"));
 }
 
-/* "`ENOMEM` leaves both untouched: everything is allocated first." */
+/* SUBBUF-10 */
 TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 {
 	long long kb = memory_kb("MemAvailable") / 10 * 6;
@@ -328,7 +331,7 @@ TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
-/* The memory for one CPU can be had, that for the next one cannot: all is given back. */
+/* SUBBUF-10: The memory for one CPU can be had, that for the next one cannot: all is given back. */
 TEST_F(size, ENOMEM_leaks_no_memory)
 {
 	long long kb = memory_kb("MemAvailable") / 10, before, after;
@@ -346,7 +349,7 @@ TEST_F(size, ENOMEM_leaks_no_memory)
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.other_cpu, "buffer_size_kb", "8"));
 }
 
-/* The buffer's new memory can be had, the snapshot's cannot. */
+/* SUBBUF-10: The buffer's new memory can be had, the snapshot's cannot. */
 TEST_F(size, ENOMEM_for_the_snapshot_leaves_both_untouched)
 {
 	long long kb = memory_kb("MemAvailable") / 100 * 28;
@@ -368,7 +371,7 @@ TEST_F(size, ENOMEM_for_the_snapshot_leaves_both_untouched)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
-/* "`events/header_page` tells the size" */
+/* The size of the data in a sub-buffer, by events/header_page. */
 static long long header_page_size(struct trace_instance *ti)
 {
 	char text[1024], *field;
@@ -380,6 +383,7 @@ static long long header_page_size(struct trace_instance *ti)
 	return field ? strtoll(field + strlen("size:"), NULL, 10) : -1;
 }
 
+/* SUBBUF-12 */
 TEST_F(size, header_page_tells_the_size)
 {
 	EXPECT_EQ(getpagesize() - SUBBUF_HEADER, header_page_size(&self->ti));
@@ -389,7 +393,7 @@ TEST_F(size, header_page_tells_the_size)
 	EXPECT_EQ(getpagesize() - SUBBUF_HEADER, header_page_size(&self->ti));
 }
 
-/* "At the default of one page nothing changes for anybody, to the byte." */
+/* SUBBUF-21 */
 TEST_F(size, header_page_is_as_ever_at_the_default)
 {
 	char text[1024], want[1024];
@@ -406,6 +410,7 @@ TEST_F(size, header_page_is_as_ever_at_the_default)
 	EXPECT_STREQ(want, text);
 }
 
+/* SUBBUF-21 */
 TEST_F(size, buffer_size_counts_as_ever_at_the_default)
 {
 	/* The data of 100 pages: 398.4 KiB in those of 4096 - 16 bytes */
@@ -424,7 +429,7 @@ FIXTURE_VARIANT_ADD(large, instance_512k) {
 	.top = false, .subbuf_kb = 512,
 };
 
-/* "`trace_pipe_raw` reads [...] whole sub-buffers of it" */
+/* SUBBUF-13 */
 TEST_F(large, trace_pipe_raw_reads_whole_sub_buffers)
 {
 	unsigned char *page = malloc(self->subbuf);
@@ -440,6 +445,7 @@ TEST_F(large, trace_pipe_raw_reads_whole_sub_buffers)
 	free(page);
 }
 
+/* LOSS-5 */
 TEST_F(large, loss_is_exact_in_what_is_read)
 {
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -448,7 +454,7 @@ TEST_F(large, loss_is_exact_in_what_is_read)
 	EXPECT_EQ(self->ti.seq, self->tally.next);
 }
 
-/* "[...] and splices whole sub-buffers of it" */
+/* SUBBUF-13 */
 TEST_F(large, trace_pipe_raw_splices_whole_sub_buffers)
 {
 	unsigned char *page = malloc(self->subbuf);
@@ -481,6 +487,7 @@ TEST_F(large, trace_pipe_raw_splices_whole_sub_buffers)
 	free(page);
 }
 
+/* SUBBUF-13 */
 TEST_F(large, splice_of_less_than_a_sub_buffer_is_refused_with_EINVAL)
 {
 	int pipes[2];
@@ -494,6 +501,7 @@ TEST_F(large, splice_of_less_than_a_sub_buffer_is_refused_with_EINVAL)
 	close(pipes[1]);
 }
 
+/* SUBBUF-14 */
 TEST_F(large, trace_shows_every_event)
 {
 	ASSERT_EQ(0, write_events(&self->ti, 6 * self->ti.subbuf_kb, EVENT_LARGE));
@@ -501,7 +509,7 @@ TEST_F(large, trace_shows_every_event)
 	EXPECT_EQ(self->ti.seq, count_trace_lines(&self->ti, "trace"));
 }
 
-/* "the snapshot buffer follows": one that exists when the size changes */
+/* SUBBUF-15: one that exists when the size changes */
 TEST_F(large, a_snapshot_buffer_follows_a_change)
 {
 	size_t size = 2 * self->subbuf > largest_kb() * 1024 ?
@@ -519,7 +527,7 @@ TEST_F(large, a_snapshot_buffer_follows_a_change)
 	EXPECT_EQ(4, count_trace_lines(&self->ti, "snapshot"));
 }
 
-/* One that is allocated later. */
+/* SUBBUF-15: One that is allocated later. */
 TEST_F(large, a_snapshot_buffer_made_later_has_the_size)
 {
 	int raw;
@@ -535,7 +543,7 @@ TEST_F(large, a_snapshot_buffer_made_later_has_the_size)
 	close(raw);
 }
 
-/* A snapshot of one CPU swaps its buffer alone. */
+/* SUBBUF-15: A snapshot of one CPU swaps its buffer alone. */
 TEST_F(large, a_snapshot_of_one_cpu_swaps_its_buffer)
 {
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
@@ -566,7 +574,7 @@ static ssize_t write_one(struct trace_instance *ti, size_t size)
 /* Record, entry and id: what else there is in an event of a raw marker. */
 #define LARGEST_OVERHEAD	32
 
-/* "an event may be as large as a sub-buffer allows" */
+/* SUBBUF-16 */
 TEST_F(large, an_event_may_fill_a_sub_buffer)
 {
 	size_t size = self->subbuf - SUBBUF_HEADER - LARGEST_OVERHEAD;
@@ -588,7 +596,7 @@ TEST_F(large, an_event_may_fill_a_sub_buffer)
 	free(page);
 }
 
-/* "`trace_marker_raw` goes up to the largest event", and not beyond */
+/* SUBBUF-16: no larger event is written */
 TEST_F(large, trace_marker_raw_goes_up_to_the_largest_event)
 {
 	size_t low = self->subbuf / 2, high = self->subbuf;
@@ -626,7 +634,7 @@ static ssize_t write_text(struct trace_instance *ti, size_t size)
 	return ret < 0 ? -errno : ret;
 }
 
-/* "larger ones allow what a line of `trace` can show, cut as mainline cuts" */
+/* SUBBUF-18 */
 TEST_F(large, trace_marker_takes_3800_bytes_and_says_so)
 {
 	ASSERT_EQ(MARKER_MAX, write_text(&self->ti, MARKER_MAX));
@@ -670,6 +678,7 @@ static void set_long_lines(struct trace_instance *ti, const char *on)
 		instance_write(ti, options[i], on);
 }
 
+/* SUBBUF-18 */
 TEST_F(large, no_marker_prints_LINE_TOO_BIG)
 {
 	static const char last[] = "xxxxxxxx\n";
@@ -697,7 +706,7 @@ static const char *event_text(uint32_t seq)
 	return text;
 }
 
-/* "Text that does not fit a line of output prints `[LINE TOO BIG]`." */
+/* SUBBUF-19 */
 TEST_F(large, text_that_fits_no_line_prints_LINE_TOO_BIG)
 {
 	size_t size = self->subbuf / 4 * 3;
@@ -712,6 +721,7 @@ TEST_F(large, text_that_fits_no_line_prints_LINE_TOO_BIG)
 	EXPECT_EQ(1, count_lines_with(&self->ti, "trace", event_text(2)));
 }
 
+/* SUBBUF-19 */
 TEST_F(large, trace_pipe_prints_LINE_TOO_BIG_and_goes_on)
 {
 	int pipe = instance_file(&self->ti, "trace_pipe",
@@ -735,7 +745,7 @@ TEST_F(large, trace_pipe_prints_LINE_TOO_BIG_and_goes_on)
 	free(text);
 }
 
-/* "With one-page sub-buffers `trace_marker` keeps its 1024 bytes" */
+/* SUBBUF-17 */
 TEST_F(size, trace_marker_keeps_its_1024_bytes_at_the_default)
 {
 	EXPECT_EQ(1024, write_text(&self->ti, 1024));
@@ -748,7 +758,7 @@ TEST_F(size, trace_marker_keeps_its_1024_bytes_at_the_default)
 	EXPECT_EQ(1024, write_text(&self->ti, 4096));
 }
 
-/* "Spare [...] pages keep the order they were allocated with." */
+/* SUBBUF-20 */
 TEST_F(size, a_reader_that_was_open_reads_on_after_a_change)
 {
 	unsigned int sizes[] = {
@@ -783,8 +793,8 @@ TEST_F(size, a_reader_that_was_open_reads_on_after_a_change)
 }
 
 /*
- * "cached [...] pages": a reader that was open before a change gives its page back
- * after it. The next reader gets one of the size there is.
+ * SUBBUF-20: a reader that was open before a change gives its page back after it. The
+ * next reader gets one of the size there is.
  */
 TEST_F(size, pages_given_back_are_not_used_for_another_size)
 {
@@ -814,7 +824,7 @@ TEST_F(size, pages_given_back_are_not_used_for_another_size)
 	close(fd);
 }
 
-/* "and piped pages" */
+/* SUBBUF-20 */
 TEST_F(size, piped_sub_buffers_survive_a_change)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
@@ -843,8 +853,7 @@ TEST_F(size, piped_sub_buffers_survive_a_change)
 }
 
 /*
- * "It races safely with every reader there is, and with CPU hotplug." Each of
- * these goes on until it is killed, and ends by itself only for what it saw.
+ * Each of these goes on until it is killed, and ends by itself only for what it saw.
  */
 static void read_raw_forever(struct trace_instance *ti)
 {
@@ -1039,51 +1048,61 @@ static void expect_race_is_safe(struct __test_metadata *_metadata,
 	close(fd);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_read)
 {
 	expect_race_is_safe(_metadata, &self->ti, read_raw_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_partial_reads)
 {
 	expect_race_is_safe(_metadata, &self->ti, read_parts_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_splice)
 {
 	expect_race_is_safe(_metadata, &self->ti, splice_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_trace)
 {
 	expect_race_is_safe(_metadata, &self->ti, read_trace_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_trace_pipe)
 {
 	expect_race_is_safe(_metadata, &self->ti, read_trace_pipe_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_mappings)
 {
 	expect_race_is_safe(_metadata, &self->ti, map_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_snapshots)
 {
 	expect_race_is_safe(_metadata, &self->ti, snapshot_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_poll)
 {
 	expect_race_is_safe(_metadata, &self->ti, poll_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_resizing)
 {
 	expect_race_is_safe(_metadata, &self->ti, resize_forever);
 }
 
+/* SUBBUF-11 */
 TEST_F(size, changing_it_races_safely_with_cpu_hotplug)
 {
 	expect_race_is_safe(_metadata, &self->ti, plug_forever);

@@ -125,19 +125,20 @@ static void expect_splices(struct __test_metadata *_metadata,
 	EXPECT_LT(0, splice(fd, NULL, pipes[1], NULL, PIPE_BYTES, 0));
 }
 
-/* An event that another reader takes first, or that just came, is no error. */
+/* READ-18: An event that another reader takes first, or that just came, is no error. */
 TEST_F(pipe, splice_waits_again_when_another_reader_was_faster)
 {
 	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
 }
 
+/* READ-18 */
 TEST_F(pipe, splice_answers_EAGAIN_when_another_reader_was_faster)
 {
 	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
 	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
 }
 
-/* Documentation/trace/ftrace.rst says it of trace_pipe; Linux does it for both. */
+/* POLL-4: Documentation/trace/ftrace.rst says it of trace_pipe; Linux does it for both. */
 TEST_F(pipe, the_block_option_makes_poll_call_both_files_readable)
 {
 	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
@@ -253,8 +254,8 @@ static void expect_times(struct __test_metadata *_metadata, FIXTURE_DATA(turns) 
 }
 
 /*
- * GET_READER has taken some events of a sub-buffer, of the first one and of others:
- * the rest has the times it was written at.
+ * READ-13: GET_READER has taken some events of a sub-buffer, of the first one and of
+ * others: the rest has the times it was written at.
  */
 TEST_F(turns, times_are_right_behind_get_reader)
 {
@@ -283,7 +284,7 @@ TEST_F(turns, times_are_right_behind_get_reader)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* The same behind a loss that GET_READER told: trace_pipe does not tell it again. */
+/* READ-13: The same behind a loss that GET_READER told: trace_pipe does not tell it again. */
 TEST_F(turns, times_are_right_behind_a_loss)
 {
 	uint32_t seq;
@@ -297,7 +298,7 @@ TEST_F(turns, times_are_right_behind_a_loss)
 	expect_times(_metadata, self, "trace_pipe", seq);
 }
 
-/* "bytes" of the stats file: what no reader has taken, to the last byte. */
+/* READ-14: what no reader has taken, to the last byte. */
 TEST_F(turns, bytes_in_stats_are_those_that_are_unread)
 {
 	long long record, unread;
