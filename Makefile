@@ -26,6 +26,10 @@ test: packages-test	## everything that is tested, with a summary; ARCH=arm64: on
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check
 
+promises:	## which tests prove which promise, into build/promises.md
+	@mkdir -p build
+	@$(harness)/promises.py . table >build/promises.md && echo build/promises.md
+
 kunit: packages-test	## the KUnit tests of the ring buffer, at native speed (builds a UML kernel)
 	@$(harness)/test.sh kunit
 
@@ -102,6 +106,6 @@ packages-deb-kernel:
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/clean.sh
 
-.PHONY: help demo test check kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
+.PHONY: help demo test check promises kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
 	series tree deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
 	packages-deb packages-deb-kernel clean

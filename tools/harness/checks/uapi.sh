@@ -8,7 +8,7 @@
 
 headers=("$top"/include/uapi/linux/trace_{mmap,live}.h)
 
-# What the contract's table says, offset by offset.
+# What META-1 and LIVE-1 promise, offset by offset.
 layout()
 {
 	cat <<-EOC

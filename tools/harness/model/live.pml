@@ -29,17 +29,17 @@
  *   allow; a branch orders nothing.
  *
  * Properties
- *   - An accepted batch at generation n has exactly the words committed in
- *     generation n at these positions: each word tells the generation and the
+ *   - LIVE-29: An accepted batch at generation n has exactly the words committed
+ *     in generation n at these positions: each word tells the generation and the
  *     position that it was written for, and gcm[] how many were committed.
- *   - Going to the next sub-buffer, the index's count is the observer's own;
- *     after an overrun it is not below it; and when all is quiet and there is
- *     no more, the observer's count is the number of events committed in this
- *     epoch. (The observer adds each event accepted to seen, each jump to
- *     missed, and both to its count: seen + missed = committed.)
- *   - Nobody is stuck: no invalid end state, and when all is quiet an observer
- *     has it all after fewer than 4 * NSB looks.
- *   - A consumer finds all that was committed, and nothing else.
+ *   - LIVE-29, LIVE-33: Going to the next sub-buffer, the index's count is the
+ *     observer's own; after an overrun it is not below it; and when all is
+ *     quiet and there is no more, the observer's count is the number of events
+ *     committed in this epoch. (The observer adds each event accepted to seen,
+ *     each jump to missed, and both to its count: seen + missed = committed.)
+ *   - LIVE-30: Nobody is stuck: no invalid end state, and when all is quiet an
+ *     observer has it all after fewer than 4 * NSB looks.
+ *   - LIVE-27: A consumer finds all that was committed, and nothing else.
  *   Spin explores all states within the bounds: nothing is sampled or hashed
  *   away. The bounds are those in checks/model.sh, by these names:
  *	RING		sub-buffers in the ring (one more is the reader's)

@@ -49,8 +49,9 @@
  * held until any time, at a mark that is not reached.
  *
  * Properties
- *   - No invalid end state: no waiter whose mark is reached sleeps for ever.
- *   - Nobody is woken before the mark is reached.
+ *   - WAKE-6, WAKE-10: No invalid end state: no waiter whose mark is reached
+ *     sleeps for ever.
+ *   - WAKE-6: Nobody is woken before the mark is reached.
  *   - The timer is needed only for stores that were on their way: whom it wakes
  *     could not be seen to be reached when it was started.
  *   - The work runs at most once for each waiter and for each sub-buffer that

@@ -2,7 +2,7 @@
 /*
  * What an answer may be.
  *
- * The contract gives reasons to refuse, not the order in which the kernel looks
+ * The promises give reasons to refuse, not the order in which the kernel looks
  * at them. So all reasons are collected: if there is a sure one, success is
  * wrong; and whatever is refused has to be refused for one of them.
  */

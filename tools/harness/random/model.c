@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of instances and open files: what the contract promises follows
+ * The model of instances and open files: what is promised follows
  * from this. In lockstep it is exact. In a storm, each worker has one of its
  * own, which is right on what is the worker's alone.
  */

@@ -155,6 +155,7 @@ static void unseen(const struct file *f)
 	}
 }
 
+/* READ-11 */
 static const char *judge_read(const struct order *o, const struct answer *a)
 {
 	struct file *f = file_at(o);
@@ -263,6 +264,7 @@ static void perform_pipe(const struct order *o, struct answer *a)
 	}
 }
 
+/* READ-11 */
 static const char *judge_pipe(const struct order *o, const struct answer *a)
 {
 	bool *open = &worker_of(o)->pipes[o->pipe];
@@ -348,6 +350,7 @@ static void perform_splice(const struct order *o, struct answer *a)
 	close(ends[1]);
 }
 
+/* READ-15, SUBBUF-13 */
 static const char *judge_splice(const struct order *o, const struct answer *a)
 {
 	const struct file *f = file_at(o);
@@ -505,6 +508,7 @@ static void perform_consume(const struct order *o, struct answer *a)
 		compare_meta(o, &mb, a);
 }
 
+/* LOSS-2 */
 static const char *judge_consume(const struct order *o, const struct answer *a)
 {
 	(void)o;

@@ -85,6 +85,7 @@ static enum tri pipe_taken(int inst, int cpu)
 	return unless_storm(NO);
 }
 
+/* LIVE-14 */
 static const char *judge_open(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -146,6 +147,7 @@ static void perform_poll(const struct order *o, struct answer *a)
 	a->amount = pfd.revents;
 }
 
+/* POLL-1, POLL-2, WAKE-5 */
 static const char *judge_poll(const struct order *o, const struct answer *a)
 {
 	const struct file *f = file_at(o);
@@ -191,6 +193,7 @@ static void perform_ioctl(const struct order *o, struct answer *a)
 	may_block(false);
 }
 
+/* READ-8, READ-9 */
 static void why_not_ioctl(const struct order *o, const struct file *f)
 {
 	if (f->kind != RAW || o->value == OTHER) {

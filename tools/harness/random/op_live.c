@@ -83,6 +83,7 @@ static void perform_wait(const struct order *o, struct answer *a)
 	note(a, ioctl(fd_of(o), TRACE_LIVE_IOCTL_WAIT, pointer));
 }
 
+/* LIVE-3, WAKE-1, WAKE-2 */
 static const char *judge_wait(const struct order *o, const struct answer *a)
 {
 	struct file *f = file_at(o);
@@ -172,6 +173,7 @@ static void perform_watch(const struct order *o, struct answer *a)
 	note_result(a, ret);
 }
 
+/* LIVE-29 */
 static const char *judge_watch(const struct order *o, const struct answer *a)
 {
 	(void)o;

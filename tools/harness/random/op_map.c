@@ -175,6 +175,7 @@ static void perform_mmap(const struct order *o, struct answer *a)
 	note(a, map == MAP_FAILED ? -1 : 0);
 }
 
+/* MAP-11, MAP-12 */
 static void why_not_this_piece(const struct order *o, const struct file *f)
 {
 	unsigned long pgoff = o->off / PAGE, all = map_pages(f->inst, f->cpu);
@@ -189,6 +190,7 @@ static void why_not_this_piece(const struct order *o, const struct file *f)
 	}
 }
 
+/* MAP-7, MAP-8, SNAP-4, SNAP-5 */
 static void why_not_this_file(const struct order *o, const struct file *f)
 {
 	bool write = o->prot & PROT_WRITE;
@@ -206,7 +208,7 @@ static void why_not_this_file(const struct order *o, const struct file *f)
 	why_not_this_piece(o, f);
 }
 
-/* In a storm there may be no memory for a moment. */
+/* MAP-15: In a storm there may be no memory for a moment. */
 static const char *judge_mmap(const struct order *o, const struct answer *a)
 {
 	struct worker *w = worker_of(o);
@@ -245,6 +247,7 @@ static void perform_munmap(const struct order *o, struct answer *a)
 	note(a, munmap(arena(o->at), o->len * PAGE));
 }
 
+/* MAP-15 */
 static const char *judge_munmap(const struct order *o, const struct answer *a)
 {
 	struct worker *w = worker_of(o);
@@ -294,7 +297,10 @@ static void perform_mremap(const struct order *o, struct answer *a)
 	a->value = map == arena(o->to);
 }
 
-/* To another place: all of it, in the same size; what is behind is unmapped. */
+/*
+ * MAP-15, MAP-16: To another place: all of it, in the same size; what is behind is
+ * unmapped.
+ */
 static void why_not_move(struct order *o, const struct area *area)
 {
 	struct worker *w = worker_of(o);
@@ -315,7 +321,7 @@ static void why_not_move(struct order *o, const struct area *area)
 	why(is(area && !whole(area, o)), EINVAL);
 }
 
-/* Where it is: what is cut off behind is unmapped. */
+/* MAP-15: Where it is: what is cut off behind is unmapped. */
 static void why_not_shrink(const struct order *o, const struct area *area)
 {
 	why(is(!area), EFAULT);
@@ -387,6 +393,7 @@ static bool meets_range(const struct area *area, const struct order *o)
 	return area->start < o->at + o->len && o->at < area->end;
 }
 
+/* MAP-9, MAP-15 */
 static void why_not_protect(const struct order *o)
 {
 	struct worker *w = worker_of(o);
@@ -492,6 +499,7 @@ static void perform_madvise(const struct order *o, struct answer *a)
 	note(a, madvise(arena(o->at), o->len * PAGE, advices[o->value].advice));
 }
 
+/* MAP-15 */
 static const char *judge_madvise(const struct order *o, const struct answer *a)
 {
 	const struct advice *ad = &advices[o->value];
@@ -592,7 +600,7 @@ static void perform_remap(const struct order *o, struct answer *a)
 	note(a, syscall(SYS_remap_file_pages, arena(o->at), o->len * PAGE, 0, o->off, 0));
 }
 
-/* It maps anew, in place: all of it may be, as MAP_FIXED may. */
+/* MAP-15: It maps anew, in place: all of it may be, as MAP_FIXED may. */
 static const char *judge_remap(const struct order *o, const struct answer *a)
 {
 	struct worker *w = worker_of(o);

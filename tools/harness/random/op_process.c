@@ -38,6 +38,7 @@ static void perform_fork(const struct order *o, struct answer *a)
 	note(a, pid);
 }
 
+/* MAP-18, MAP-19 */
 static const char *judge_fork(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -261,6 +262,7 @@ static void perform_ptrace(const struct order *o, struct answer *a)
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 }
 
+/* MAP-10, MAP-24 */
 static const char *judge_ptrace(const struct order *o, const struct answer *a)
 {
 	const struct area *area = area_of(&workers[o->other], o->at);
@@ -299,6 +301,7 @@ static void perform_vm_readv(const struct order *o, struct answer *a)
 	note(a, process_vm_readv(o->value, &local, 1, &remote, 1, 0));
 }
 
+/* MAP-24 */
 static const char *judge_vm_readv(const struct order *o, const struct answer *a)
 {
 	const struct area *area = area_of(&workers[o->other], o->at);

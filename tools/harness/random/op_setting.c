@@ -48,6 +48,7 @@ static bool same_size(const struct order *o, unsigned long nr)
 	return true;
 }
 
+/* HOLD-1, HOLD-2, HOLD-7 */
 static const char *judge_resize(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];
@@ -117,6 +118,7 @@ static void subbuf_changed(int inst, unsigned int order)
 		blur(inst);
 }
 
+/* HOLD-4, SUBBUF-5, SUBBUF-6, SUBBUF-8 */
 static const char *judge_subbuf(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];
@@ -154,6 +156,7 @@ static void perform_reset(const struct order *o, struct answer *a)
 	write_setting(o, a, "trace");
 }
 
+/* HOLD-8 */
 static const char *judge_reset(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -186,6 +189,7 @@ static void perform_clock(const struct order *o, struct answer *a)
 	write_setting(o, a, "trace_clock");
 }
 
+/* HOLD-11 */
 static const char *judge_clock(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -215,6 +219,7 @@ static void perform_tracing_on(const struct order *o, struct answer *a)
 	write_setting(o, a, "tracing_on");
 }
 
+/* HOLD-10 */
 static const char *judge_tracing_on(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -234,6 +239,7 @@ static void perform_overwrite(const struct order *o, struct answer *a)
 	write_setting(o, a, "options/overwrite");
 }
 
+/* HOLD-11 */
 static const char *judge_overwrite(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -288,6 +294,7 @@ static void perform_hotplug(const struct order *o, struct answer *a)
 	note_result(a, switch_cpu_online(o->cpu, o->value));
 }
 
+/* HOLD-9 */
 static const char *judge_hotplug(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -347,6 +354,7 @@ static void perform_rmdir(const struct order *o, struct answer *a)
 	note(a, rmdir(dir_of(o->inst)->dir));
 }
 
+/* MAP-22, LIVE-12 */
 static const char *judge_rmdir(const struct order *o, const struct answer *a)
 {
 	const char *bad;

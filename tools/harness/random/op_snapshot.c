@@ -152,6 +152,7 @@ static void snapshot_written(const struct order *o)
 	}
 }
 
+/* SNAP-1, SNAP-10 */
 static const char *judge_snapshot(const struct order *o, const struct answer *a)
 {
 	const struct instance *in = &instances[o->inst];
@@ -189,6 +190,7 @@ static void perform_trigger(const struct order *o, struct answer *a)
 	note_result(a, instance_write(dir_of(o->inst), PRINT_TRIGGER, o->text));
 }
 
+/* SNAP-2 */
 static const char *judge_trigger(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];
@@ -232,6 +234,7 @@ static void perform_hist(const struct order *o, struct answer *a)
 	note_result(a, instance_write(dir_of(o->inst), hists[o->value].file, o->text));
 }
 
+/* SNAP-2 */
 static const char *judge_hist(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];
@@ -312,6 +315,7 @@ static void tracer_set(int inst, int tracer)
 	mark_swapped(inst);
 }
 
+/* HOLD-6, SNAP-2 */
 static const char *judge_tracer(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];

@@ -103,7 +103,7 @@ const char *settle_all(void)
 	return bad;
 }
 
-/* Written, mapped and fetched: all of it, or told to be lost. */
+/* LOSS-2: Written, mapped and fetched: all of it, or told to be lost. */
 static const char *check_events(int inst, int cpu)
 {
 	struct account *acc = &shared->live[inst][cpu];
@@ -125,7 +125,7 @@ static const char *check_events(int inst, int cpu)
 	return NULL;
 }
 
-/* New sub-buffers are empty: nothing that was in that memory shows. */
+/* MAP-27: New sub-buffers are empty: nothing that was in that memory shows. */
 static const char *check_zero(int inst, int cpu)
 {
 	const unsigned char *bytes;
@@ -147,6 +147,7 @@ static const char *check_zero(int inst, int cpu)
 	return bad;
 }
 
+/* HOLD-5 */
 static const char *check_instance(int inst)
 {
 	const char *bad = NULL;

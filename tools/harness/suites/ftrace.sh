@@ -6,6 +6,8 @@
 # fails there as well is told, and counts for nothing. Some go by times, and emulation
 # takes its own: what is worse is done up to three times more.
 # suites/ftrace.sh baseline: make that list anew.
+#
+# SUBBUF-21
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"

@@ -7,6 +7,8 @@
 # write markers. Of that tarball these, what they include and what runs them are
 # read, and nothing else. The one of the mapping runs twice, the second time while
 # another instance is observed live; it alone, and once, on a machine that is named.
+#
+# MAP-1, SUBBUF-18
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"

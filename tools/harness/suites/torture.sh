@@ -17,9 +17,9 @@ scratch
 find_base
 build_torture
 
-# While an instance has a snapshot user, no observer may open its buffers. A module that
-# is unloaded takes along the snapshot trigger of its event. (A histogram of it is
-# leaked, and the kernel warns of that: none is tried here.)
+# SNAP-9: While an instance has a snapshot user, no observer may open its buffers. A
+# module that is unloaded takes along the snapshot trigger of its event. (A histogram
+# of it is leaked, and the kernel warns of that: none is tried here.)
 # shellcheck disable=SC2016 # the guest's shell expands it
 unload='
 	echo 1..1

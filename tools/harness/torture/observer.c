@@ -40,7 +40,7 @@ complain(const struct observer *ob, enum fault fault, const char *fmt, ...)
 	     ob->o.final);
 }
 
-/* Each event of an epoch was before it started, or seen, or missed. */
+/* LIVE-29: Each event of an epoch was before it started, or seen, or missed. */
 static void check_sum(const struct observer *ob, const struct live_observer *o, uint64_t all)
 {
 	if (o->first + o->seen + o->missed != all)

@@ -41,6 +41,7 @@ static void refused(struct trace_instance *top)
 	expect(instance_number(top, "tracing_on") == 1, "the trace was stopped");
 }
 
+/* SNAP-3 */
 static void take_snapshots(struct trace_instance *top)
 {
 	/* There is no snapshot yet: that would stop the trace. */
