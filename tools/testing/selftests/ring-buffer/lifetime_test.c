@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "map_fixture.h"
+#include "watcher.h"
 
 /* A core file is of the word size of the program. */
 #if __SIZEOF_LONG__ == 8
@@ -246,41 +247,38 @@ static bool core_segment(int core, uintptr_t addr, struct core_phdr *segment)
 	return false;
 }
 
-/* A child that dumps all kinds of memory it has, shared files included. */
-static pid_t fork_dumper(struct mapped_buffer *mb)
+/* A child that maps @fd at @map, and dumps all memory it has, shared files included. */
+static pid_t fork_dumper(void *map, size_t len, int fd)
 {
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
-	if (mmap(mb->meta, mb->len, PROT_READ, MAP_SHARED | MAP_FIXED,
-		 mb->fd, 0) == MAP_FAILED ||
+	if (mmap(map, len, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
 	    setrlimit(RLIMIT_CORE, &unlimited) ||
 	    write_file("/proc/self/coredump_filter", "0x7f"))
 		_exit(1);
 	abort();
 }
 
-/* MAP-25 */
-TEST_F(map, core_dumps_leave_it_out)
+static void expect_not_dumped(struct __test_metadata *_metadata, void *map, size_t len, int fd)
 {
 	char pattern[128], path[64];
+	size_t page = getpagesize();
 	struct core_phdr segment;
 	void *shared;
 	int core;
 	pid_t pid;
 
-	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
 	/* What is dumped, to know that the dump is one. */
-	shared = mmap(NULL, self->page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
+	shared = mmap(NULL, page, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, shared);
 	ASSERT_LT(0, read_file("/proc/sys/kernel/core_pattern", pattern,
 			       sizeof(pattern)));
 	ASSERT_EQ(0, write_file("/proc/sys/kernel/core_pattern",
 				"/tmp/rbtest-core.%p"));
-	pid = fork_dumper(&self->mb);
+	pid = fork_dumper(map, len, fd);
 	EXPECT_EQ(128 + SIGABRT, child_status(pid, WOKEN_MS));
 	EXPECT_EQ(0, write_file("/proc/sys/kernel/core_pattern", pattern));
 	snprintf(path, sizeof(path), "/tmp/rbtest-core.%d", pid);
@@ -288,10 +286,32 @@ TEST_F(map, core_dumps_leave_it_out)
 	ASSERT_LE(0, core) TH_LOG("no core dump at %s", path);
 	unlink(path);
 	ASSERT_TRUE(core_segment(core, (uintptr_t)shared, &segment));
-	EXPECT_EQ(self->page, segment.p_filesz);
-	if (core_segment(core, (uintptr_t)self->mb.meta, &segment))
+	EXPECT_EQ(page, segment.p_filesz);
+	if (core_segment(core, (uintptr_t)map, &segment))
 		EXPECT_EQ(0, segment.p_filesz);
 	close(core);
+	munmap(shared, page);
+}
+
+/* MAP-25 */
+TEST_F(map, core_dumps_leave_it_out)
+{
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	expect_not_dumped(_metadata, self->mb.meta, self->mb.len, self->mb.fd);
+}
+
+/* LIVE-9: the index, which is in the first page. */
+TEST_F(map, core_dumps_leave_the_live_view_out)
+{
+	int fd = live_file(&self->ti, self->ti.cpu);
+	void *index;
+
+	ASSERT_LE(0, fd);
+	index = mmap(NULL, self->page, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, index);
+	expect_not_dumped(_metadata, index, self->page, fd);
+	munmap(index, self->page);
+	close(fd);
 }
 
 /* MAP-26 */

@@ -608,6 +608,34 @@ TEST_F(waiter, ioctl_0_wakes_it_with_what_there_is)
 	EXPECT_EQ(3, self->mb.meta->read);
 }
 
+/* WAIT-8 */
+TEST_F(waiter, a_process_that_closes_the_shared_file_wakes_it)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_SMALL));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, close(self->mb.fd));
+	self->mb.fd = -1;
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+	EXPECT_EQ(3, self->mb.meta->read);
+}
+
+/* WAIT-8 */
+TEST_F(waiter, one_that_exits_wakes_it)
+{
+	pid_t pid;
+
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(0);
+	ASSERT_EQ(0, child_status(pid, WOKEN_MS));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS));
+}
+
 /* WAIT-6 */
 TEST_F(waiter, O_NONBLOCK_never_waits)
 {
