@@ -304,6 +304,7 @@ static unsigned long rbt_bytes(const struct rbt *rbt, unsigned int subbufs)
 	return (unsigned long)subbufs * (rbt->subbuf - RBT_HEADER);
 }
 
+/* HOLD-1 */
 static void resize_is_refused_while_mapped(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -318,6 +319,7 @@ static void resize_is_refused_while_mapped(struct kunit *test)
 	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, bytes, rbt->cpu));
 }
 
+/* HOLD-5 */
 static void resize_works_after_the_last_unmap(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -446,6 +448,7 @@ static void resize_of_a_cpu_leaves_the_others(struct kunit *test)
 	rbt_expect_consume(test, rbt, 0, 10);
 }
 
+/* HOLD-4 */
 static void subbuf_order_is_refused_while_mapped(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -460,6 +463,7 @@ static void subbuf_order_is_refused_while_mapped(struct kunit *test)
 			ring_buffer_subbuf_order_get(rbt->buffer));
 }
 
+/* SUBBUF-9 */
 static void subbuf_order_discards_the_events(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -485,6 +489,7 @@ static void rbt_expect_reset(struct kunit *test, struct rbt *rbt)
 	rbt_expect_consume(test, rbt, rbt->next - 10, rbt->next);
 }
 
+/* HOLD-8 */
 static void reset_empties_every_cpu(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -679,7 +684,7 @@ static void record_disable_cpu_leaves_the_others(struct kunit *test)
 	ring_buffer_record_enable_cpu(rbt->buffer, other);
 }
 
-/* A switch, not a count: and apart from the count. */
+/* HOLD-10: A switch, not a count: and apart from the count. */
 static void record_off_is_one_switch(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -697,7 +702,7 @@ static void record_off_is_one_switch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
 }
 
-/* That of the top level: who turns it off may be overruled. */
+/* HOLD-10: That of the top level: who turns it off may be overruled. */
 static void tracing_on_is_one_switch(struct kunit *test)
 {
 	bool was_on = tracing_is_on();
@@ -721,6 +726,7 @@ static struct trace_buffer_meta *rbt_meta(const struct rbt *rbt)
 	return page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
 }
 
+/* MAP-21 */
 static void map_counts(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -737,6 +743,7 @@ static void map_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
 }
 
+/* MAP-2 */
 static void map_shows_meta_page_and_subbufs(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -759,6 +766,7 @@ static void map_shows_meta_page_and_subbufs(struct kunit *test)
 	ring_buffer_unmap(rbt->buffer, rbt->cpu);
 }
 
+/* READ-9 */
 static void get_reader_needs_a_mapping(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -767,7 +775,7 @@ static void get_reader_needs_a_mapping(struct kunit *test)
 			ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
 }
 
-/* Over any run: seen + lost = written, and the meta page says the same. */
+/* LOSS-2: Over any run: seen + lost = written, and the meta page says the same. */
 static void get_reader_accounts_for_every_event(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;

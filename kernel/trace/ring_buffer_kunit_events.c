@@ -87,6 +87,7 @@ static void short_and_long_form_meet_at_112_bytes(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, (void *)&event->array[1], ring_buffer_event_data(event));
 }
 
+/* SUBBUF-16 */
 static void largest_event_fits_and_one_more_byte_does_not(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -116,6 +117,7 @@ static void padding_at_the_end_is_passed_over(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
+/* READ-14 */
 static void bytes_are_those_not_yet_consumed(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -137,7 +139,7 @@ static void bytes_are_those_not_yet_consumed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0UL, before);
 }
 
-/* Padding is none of them, nor what pads a page where an event was refused. */
+/* READ-14: Padding is none of them, nor what pads a page where an event was refused. */
 static void bytes_do_not_count_padding(struct kunit *test)
 {
 	unsigned int record = IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 72 : 64;
@@ -448,6 +450,7 @@ static void overwrite_can_be_switched(struct kunit *test)
 	ring_buffer_change_overwrite(rbt->buffer, !!(rbt->kind->flags & RB_FL_OVERWRITE));
 }
 
+/* LOSS-8 */
 static void lost_events_are_told_once_and_exactly(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -570,6 +573,7 @@ static void iterator_tells_that_it_was_overtaken(struct kunit *test)
 	ring_buffer_read_finish(iter);
 }
 
+/* HOLD-7 */
 static void iterator_holds_off_a_resize(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -696,6 +700,7 @@ static void rbt_lose(struct rbt *rbt)
 	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 84), 84);
 }
 
+/* LOSS-5 */
 static void read_page_tells_of_loss(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -712,7 +717,7 @@ static void read_page_tells_of_loss(struct kunit *test)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
-/* Of a page that is read in parts, the first one tells it. */
+/* LOSS-5: Of a page that is read in parts, the first one tells it. */
 static void read_page_tells_of_loss_in_a_part(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -730,6 +735,7 @@ static void read_page_tells_of_loss_in_a_part(struct kunit *test)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
+/* LOSS-3, LOSS-4 */
 static void get_reader_tells_of_loss_on_the_subbuf(struct kunit *test)
 {
 	const struct trace_buffer_meta *meta;

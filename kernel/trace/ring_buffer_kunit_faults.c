@@ -186,7 +186,7 @@ static void rbt_undo_map(struct rbt *rbt)
 	ring_buffer_unmap(rbt->buffer, rbt->cpu);
 }
 
-/* The list of sub-buffers, and the meta area. */
+/* MEM-1: The list of sub-buffers, and the meta area. */
 static void first_map_works_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_map, rbt_undo_map, .unmapped = true };
@@ -221,8 +221,8 @@ static bool rbt_map_further(struct kunit *test)
 }
 
 /*
- * Nor does anything that is done with a mapping, until it is gone. KASAN may need
- * a page once, to remember by whom the list was freed.
+ * COST-4: Nothing is allocated for a further mapping, nor for what is done with one,
+ * until it is gone. KASAN may need a page once, to remember by whom the list was freed.
  */
 static void further_map_allocates_nothing(struct kunit *test)
 {
@@ -249,9 +249,9 @@ static void rbt_undo_observe(struct rbt *rbt)
 }
 
 /*
- * The observer, its mapping, and the index: its struct, the list of pages, and what
- * vmalloc() needs. Each time the buffer has had another size before, so that there
- * is no index yet: rbt_expect_as_before() sees to that where it is not mapped.
+ * MEM-3: The observer, its mapping, and the index: its struct, the list of pages, and
+ * what vmalloc() needs. Each time the buffer has had another size before, so that
+ * there is no index yet: rbt_expect_as_before() sees to that where it is not mapped.
  */
 static void first_observer_comes_or_leaves_nothing(struct kunit *test)
 {
@@ -261,7 +261,7 @@ static void first_observer_comes_or_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, 5U, rbt_needed(test, 5, UINT_MAX, &call));
 }
 
-/* The next one needs itself alone. */
+/* MEM-3: The next one needs itself alone. */
 static void further_observer_comes_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_observe, rbt_undo_observe };
@@ -296,7 +296,7 @@ static bool rbt_use_observer(struct kunit *test, struct ring_buffer_observer *ob
 	return failed;
 }
 
-/* KASAN may need a page once, to remember by whom the observer was freed. */
+/* MEM-4: KASAN may need a page once, to remember by whom the observer was freed. */
 static void an_observer_that_is_there_allocates_nothing(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -340,6 +340,7 @@ static void rbt_undo_resize(struct rbt *rbt)
 	rbt_resize(rbt, RBT_SUBBUFS, RING_BUFFER_ALL_CPUS);
 }
 
+/* MEM-6 */
 static void resize_works_or_leaves_the_size(struct kunit *test)
 {
 	static const struct rbt_call one = { rbt_call_resize, rbt_undo_resize, .unmapped = true };
@@ -361,7 +362,7 @@ static void rbt_undo_order(struct rbt *rbt)
 	ring_buffer_subbuf_order_set_both(rbt->buffer, rbt_other, rbt_order(rbt) - 1);
 }
 
-/* Half as many, twice as large, and the reader's; for both buffers or none. */
+/* SUBBUF-10: Half as many, twice as large, and the reader's; for both buffers or none. */
 static void subbuf_order_works_or_leaves_both(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_order, rbt_undo_order, .unmapped = true };
@@ -420,7 +421,7 @@ static void rbt_undo_iterator(struct rbt *rbt)
 	ring_buffer_read_finish(rbt_iter);
 }
 
-/* Itself, and the copy of an event, which vmalloc() has too if it is large. */
+/* MEM-5: Itself, and the copy of an event, which vmalloc() has too if it is large. */
 static void iterator_starts_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_iterator, rbt_undo_iterator };
@@ -441,6 +442,7 @@ static void rbt_undo_read_page(struct rbt *rbt)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, rbt_page);
 }
 
+/* MEM-5 */
 static void read_page_is_there_or_not(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_read_page, rbt_undo_read_page };

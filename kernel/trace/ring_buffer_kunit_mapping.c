@@ -30,6 +30,7 @@ static int rbt_wait(const struct rbt *rbt, int full, ring_buffer_cond_fn cond)
 	return ring_buffer_map_wait(rbt->buffer, rbt->cpu, full, cond, NULL);
 }
 
+/* WAIT-1, WAIT-4 */
 static void map_wait_ends_with_data_or_without_a_mapping(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -47,7 +48,7 @@ static void map_wait_ends_with_data_or_without_a_mapping(struct kunit *test)
 	rbt_map(test, rbt);
 }
 
-/* The flag is all that the wait looks at. */
+/* WAIT-2: The flag is all that the wait looks at. */
 static void map_wait_is_ended_by_a_signal(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -96,7 +97,7 @@ static u32 rbt_commit(struct ring_buffer_observer *observer)
 	return *(const unsigned long *)(subbuf + index->commit_offset);
 }
 
-/* Each holds the buffer by itself, as a mapping does. */
+/* LIVE-10: Each holds the buffer by itself, as a mapping does. */
 static void observers_count_as_mappings(struct kunit *test)
 {
 	struct ring_buffer_observer *first, *second;
@@ -111,6 +112,7 @@ static void observers_count_as_mappings(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
 }
 
+/* LIVE-2 */
 static void observer_sees_the_index_and_the_sub_buffers(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -137,6 +139,7 @@ static void observer_sees_the_index_and_the_sub_buffers(struct kunit *test)
 	ring_buffer_observer_free(observer);
 }
 
+/* LIVE-19 */
 static void live_index_tells_every_event(struct kunit *test)
 {
 	unsigned int nr = 2 * RBT_SUBBUFS, each, written;
@@ -197,7 +200,7 @@ static void rbt_expect_index(struct kunit *test, struct rbt *rbt,
 	}
 }
 
-/* The first observer comes when much was written, and overwritten or dropped. */
+/* LIVE-23: The first observer comes when much was written, and overwritten or dropped. */
 static void live_index_is_right_when_it_is_made(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -225,7 +228,7 @@ static unsigned int rbt_consume_many(struct rbt *rbt, unsigned int nr)
 	return event ? rbt_number(event) : U32_MAX;
 }
 
-/* The reader's sub-buffer is not in use, in part or not at all. */
+/* LIVE-23: The reader's sub-buffer is not in use, in part or not at all. */
 static void live_index_is_right_when_it_is_made_beside_a_consumer(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -243,7 +246,7 @@ static void live_index_is_right_when_it_is_made_beside_a_consumer(struct kunit *
 	ring_buffer_observer_free(observer);
 }
 
-/* Events were lost before the reader's sub-buffer, and between it and the next. */
+/* LIVE-29: Events were lost before the reader's sub-buffer, and between it and the next. */
 static void live_index_tells_losses_around_the_readers_subbuf(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -277,7 +280,7 @@ static u64 rbt_overrun_commit(struct kunit *test, struct rbt *rbt)
 	return ring_buffer_commit_overrun_cpu(rbt->buffer, rbt->cpu);
 }
 
-/* Those from before the index was made, and those that came later. */
+/* LIVE-35: Those from before the index was made, and those that came later. */
 static void live_index_tells_commit_overruns(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -296,7 +299,7 @@ static void live_index_tells_commit_overruns(struct kunit *test)
 	ring_buffer_observer_free(observer);
 }
 
-/* It stays: epochs and generations of one observer are those of the next. */
+/* LIVE-25: It stays: epochs and generations of one observer are those of the next. */
 static void live_index_stays_until_the_size_is_another(struct kunit *test)
 {
 	unsigned int data, mapped = RBT_SUBBUFS;
@@ -361,6 +364,7 @@ static const struct {
 	{ -2,	 1000,	 0, 0, 0 },
 };
 
+/* WAKE-2 */
 static void wait_refuses_where_no_observer_can_be(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -416,6 +420,7 @@ static bool rbt_enough(struct kunit *test, struct rbt *rbt,
 	return enough;
 }
 
+/* WAKE-6 */
 static void poll_says_when_there_is_enough(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -441,6 +446,7 @@ static void poll_says_when_there_is_enough(struct kunit *test)
 	ring_buffer_observer_free(observer);
 }
 
+/* WAKE-9 */
 static void each_observer_has_a_position_of_its_own(struct kunit *test)
 {
 	struct ring_buffer_observer *near, *far;
