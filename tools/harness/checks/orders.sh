@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# checks/orders.sh: the barriers that the models count on stand in the code, where the
+# models have them; see model/orders.py.
+
+. "$(dirname "$0")/../check-lib.sh"
+
+echo 1..1
+check "the code has the barriers of the models, between what they order" \
+	"$harness/model/orders.py" "$work/stage" "$top"
