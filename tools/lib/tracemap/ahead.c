@@ -66,16 +66,25 @@ static void free_batch(struct ahead *a, struct ahead_batch *b)
 	free(b);
 }
 
-/* A copy of the batch from @from on, which is at or before where its iterator stands. */
-static struct ahead_batch *copy_batch(struct ahead *a, const struct tracemap_batch *batch,
+static struct ahead_batch *new_batch(size_t length)
+{
+	return malloc(sizeof(struct ahead_batch) + length);
+}
+
+/*
+ * Copy the batch from @from on, which is at or before where its iterator stands, to @b,
+ * which has room for it. What it does not need is given back. Returns where it is now.
+ */
+static struct ahead_batch *copy_batch(struct ahead *a, struct ahead_batch *b,
+				      const struct tracemap_batch *batch,
 				      const unsigned char *from)
 {
 	size_t length = batch->it.end - from;
-	struct ahead_batch *b = malloc(sizeof(*b) + length);
+	struct ahead_batch *less = realloc(b, sizeof(*b) + length);
 	struct subbuf_iter *it;
 
-	if (!b)
-		return NULL;
+	if (less)
+		b = less;
 	if (length)
 		memcpy(b->bytes, from, length);
 	b->next = NULL;
@@ -118,9 +127,10 @@ static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_
 
 	if (!cpu->held || a->out)
 		return 0;
-	b = copy_batch(a, &cpu->batch, from);
+	b = new_batch(cpu->batch.it.end - from);
 	if (!b)
 		return -ENOBUFS;
+	b = copy_batch(a, b, &cpu->batch, from);
 	settle(cpu);
 	*moved = (uintptr_t)b->bytes - (uintptr_t)from;
 	cpu->batch = b->batch;
@@ -140,36 +150,48 @@ static void add_to_queue(struct ahead *a, struct ahead_batch *b)
 	a->events += b->events;
 }
 
-/* What the way to read has fetched goes to the end of the queue. */
-static int queue_batch(struct tracemap_cpu *cpu)
+/* What the way to read has fetched goes to the end of the queue. Returns its size. */
+static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
 {
 	struct ahead *a = &cpu->ahead;
-	struct ahead_batch *b = copy_batch(a, &cpu->batch, cpu->batch.it.next);
 
-	if (!b)
-		return -ENOMEM;
+	b = copy_batch(a, b, &cpu->batch, cpu->batch.it.next);
 	b->arrived = tracemap__now();
 	b->events = settle(cpu);
 	add_to_queue(a, b);
 	return b->size;
 }
 
+/*
+ * What was fetched is not in the kernel's buffer any more: there is memory for it
+ * before that. Returns the bytes it takes, or as fetching.
+ */
+static int fetch_to_queue(struct tracemap_cpu *cpu)
+{
+	struct ahead_batch *b = has_room(&cpu->ahead) ? new_batch(cpu->format.subbuf_size) : NULL;
+	int ret;
+
+	if (!b)
+		return -ENOBUFS;
+	ret = tracemap__fetch_now(cpu);
+	if (ret > 0)
+		return queue_batch(cpu, b);
+	free(b);
+	return ret;
+}
+
 /* Fetch and copy. 1: the turn is over, and there is more; 0: there is not. */
 static int fill_queue(struct tracemap_cpu *cpu)
 {
-	struct ahead *a = &cpu->ahead;
 	size_t copied = 0;
 
 	while (copied < AHEAD_TURN) {
-		int ret;
+		int ret = fetch_to_queue(cpu);
 
-		if (!has_room(a))
-			return -ENOBUFS;
-		ret = tracemap__fetch_now(cpu);
-		if (ret > 0)
-			ret = queue_batch(cpu);
+		if (ret == -ENOBUFS)
+			return ret;
 		if (ret < 0 && ret != -EINTR)
-			a->error = ret;
+			cpu->ahead.error = ret;
 		if (ret <= 0)
 			return 0;
 		copied += ret;

@@ -578,6 +578,61 @@ static void test_misled(void)
 	remove_instance();
 }
 
+/* A source that has nothing. */
+static int no_record(void *arg, struct tracemap_record *rec)
+{
+	(void)arg;
+	(void)rec;
+	return 0;
+}
+
+/*
+ * A merge of a CPU that has a record, and of a source that is waited for. What comes
+ * to that CPU wakes if poll() goes by how full the buffer is, and else not.
+ */
+static void check_merge_waits(const char *percent, int wakes)
+{
+	struct tracemap_merge_options o = { .size = sizeof(o), .delay_ns = UINT64_MAX };
+	struct tracemap_source source = { .cpu = 9, .next = no_record };
+	struct subbuf_format f = HOST_FORMAT;
+	struct tracemap_record rec;
+	struct tracemap_merge *m;
+	struct tracemap *t;
+	int fd, i;
+
+	make_instance();
+	put_file("buffer_percent", percent);
+	fd = make_cpu(1);
+	check(tracemap_open(&t, dir, NULL) == 0 && tracemap_merge_new(&m, &o) == 0);
+	check(tracemap_merge_add_all(m, t) == 0 && tracemap_merge_add_source(m, &source) == 0);
+	put_events(fd, &f, 1000, 1, 1, 0);
+	check(tracemap_wait(t, 10000) == 1);
+	for (i = 0; i < 3; i++) {
+		check(tracemap_merge_next(m, &rec) == 0);
+		check_waits(t, 0);
+		check(tracemap_arm(t) == 0 && !readable(t));
+		put_events(fd, &f, 2000 + i, 1, 1, 0);
+		check_waits(t, wakes);
+	}
+	tracemap_merge_flush(m);
+	for (i = 0; i < 4; i++)
+		check(tracemap_merge_next(m, &rec) == 1);
+	tracemap_merge_free(m);
+	tracemap_close(t);
+	close(fd);
+	remove_instance();
+}
+
+static void test_merge_waits(void)
+{
+	check_merge_waits("0\n", 0);
+}
+
+static void test_merge_waits_by_fill(void)
+{
+	check_merge_waits("50\n", 1);
+}
+
 /* ---- An observer ---- */
 
 /* A handle as tracemap_cpu_open() would make it, but for the mappings. */
@@ -730,6 +785,8 @@ static const struct {
 	{ "an instance made of pipes", test_instance },
 	{ "poll() that is not enough", test_no_trust },
 	{ "poll() that misleads", test_misled },
+	{ "what waits in a merge is not what one wakes for", test_merge_waits },
+	{ "a buffer that fills meanwhile is", test_merge_waits_by_fill },
 	{ "an observer's copies", test_observe },
 	{ "an observer in place", test_in_place },
 	{ "small files of any size", test_small_files },

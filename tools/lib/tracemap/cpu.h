@@ -145,7 +145,8 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @batch: what was fetched last; empty if that is done with
  * @given: tracemap_cpu_fetch() has handed it out, to begin at @given_at
  * @held: @batch has something that is not settled
- * @merging: a merge has taken the next record out of @batch
+ * @merge_waits: a merge has taken the next record out of @batch: does it wait, for other
+ *	CPUs? NULL: no merge has
  * @error: of a batch that is gone, to be told by the next call that looks
  * @arrived: when @batch was read ahead, by CLOCK_MONOTONIC, ns; 0: it was not
  * @ahead: batches behind it
@@ -168,7 +169,7 @@ struct tracemap_cpu {
 	const unsigned char *given_at;
 	bool given;
 	bool held;
-	bool merging;
+	const bool *merge_waits;
 	int error;
 	uint64_t arrived;
 	struct ahead ahead;
@@ -250,6 +251,15 @@ static inline bool tracemap__has_index(const struct tracemap_cpu *cpu)
 	       (cpu->way == &tracemap__way_map && cpu->map.live.index);
 }
 
+/* Bytes of records in a quarter of its buffer, which has an index. */
+static inline uint64_t tracemap__quarter(const struct tracemap_cpu *cpu)
+{
+	const struct live_observer *o = cpu->way == &tracemap__way_map ? &cpu->map.observer :
+									 &cpu->observe.observer;
+
+	return (uint64_t)o->nr_subbufs * (cpu->format.subbuf_size - cpu->format.data_offset) / 4;
+}
+
 /* Figures out of per_cpu/cpuN/stats, for ways that have no others. */
 int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 
@@ -271,8 +281,14 @@ static inline bool tracemap__batch_in_hand(const struct tracemap_cpu *cpu)
 /* Has it, or what was read ahead, or the merge? */
 static inline bool tracemap__in_hand(const struct tracemap_cpu *cpu)
 {
-	return cpu->merging || cpu->ahead.first || cpu->ahead.error ||
+	return cpu->merge_waits || cpu->ahead.first || cpu->ahead.error ||
 	       tracemap__batch_in_hand(cpu);
+}
+
+/* Has a merge looked for more, and does a record of this CPU wait all the same? */
+static inline bool tracemap__waits_in_merge(const struct tracemap_cpu *cpu)
+{
+	return cpu->merge_waits && *cpu->merge_waits;
 }
 
 /* The batch of @it, which stands before its first record. */

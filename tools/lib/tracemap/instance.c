@@ -305,14 +305,12 @@ static int add(struct tracemap *t, struct tracemap_cpu *cpu, enum cpu_told_by by
 	return ret;
 }
 
-/* Does poll() wait for more than any event, where it cannot be told otherwise? */
-static bool waits_for_percent(const struct tracemap *t)
+/* By how much of a buffer poll() goes where it cannot be told; 0: by any event. */
+static int buffer_percent(const struct tracemap *t)
 {
 	char text[16];
 
-	return t->options.wake_bytes &&
-	       read_file(t->dir_fd, "buffer_percent", text, sizeof(text)) > 0 &&
-	       atoi(text) > 0;
+	return read_file(t->dir_fd, "buffer_percent", text, sizeof(text)) > 0 ? atoi(text) : 0;
 }
 
 static int look_again_ms(const struct tracemap_cpu *cpu)
@@ -330,21 +328,23 @@ static enum cpu_poll judge_poll(const struct tracemap_cpu *cpu, bool late)
 	return late ? POLL_LATE : POLL_EXACT;
 }
 
-/*
- * poll() is all there is. Returns the milliseconds until the next look, 0 if poll()
- * tells all.
- */
-static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
+/* poll() is all there is. */
+static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 {
-	int ret;
-
 	cpu->poll = judge_poll(cpu, late);
 	if (cpu->fetched == FETCHED_MORE)
 		cpu->idle = 0;
 	else if (cpu->fetched == FETCHED_NOTHING)
 		cpu->idle++;
 	cpu->fetched = FETCHED_NOT;
-	ret = add(t, cpu, BY_POLL);
+	return add(t, cpu, BY_POLL);
+}
+
+/* Returns the milliseconds until the next look, 0 if poll() tells all. */
+static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
+{
+	int ret = add_by_poll(t, cpu, late);
+
 	if (!ret)
 		ret = watch(t, cpu, cpu->poll == POLL_MISLEADS ? 0 : EPOLLIN);
 	if (ret || cpu->poll == POLL_EXACT)
@@ -352,28 +352,64 @@ static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 	return look_again_ms(cpu);
 }
 
-/* @percent: what waits_for_percent() said, -1: it was not asked yet. */
-static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
+static int arm_by_position(struct tracemap *t, struct tracemap_cpu *cpu, uint64_t bytes)
+{
+	int ret = cpu->way->arm ? cpu->way->arm(cpu, bytes) : -EOPNOTSUPP;
+
+	if (!ret)
+		ret = add(t, cpu, BY_POSITION);
+	return ret ? ret : watch(t, cpu, EPOLLIN);
+}
+
+/* @percent: what buffer_percent() said, -1: it was not asked yet. */
+static int ask_percent(const struct tracemap *t, int *percent)
+{
+	if (*percent < 0)
+		*percent = buffer_percent(t);
+	return *percent;
+}
+
+/*
+ * A merge waits with a record of it for other CPUs. What comes behind that may wait as
+ * well, until a quarter of the buffer is full, or buffer_percent: then the merge has to
+ * read ahead. Where poll() cannot tell, it looks after a while by itself.
+ */
+static int arm_waiting(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
 	int ret = -EOPNOTSUPP;
 
+	/* It reads no more before the error was told. */
+	if (cpu->error || cpu->ahead.error)
+		return watch(t, cpu, 0);
+	if (tracemap__has_index(cpu))
+		return arm_by_position(t, cpu, tracemap__quarter(cpu)) < 0 ? watch(t, cpu, 0) : 0;
+	if (ask_percent(t, percent) > 0)
+		ret = add_by_poll(t, cpu, true);
+	return watch(t, cpu, ret || cpu->poll == POLL_MISLEADS ? 0 : EPOLLIN);
+}
+
+static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
+{
+	int ret;
+
+	if (tracemap__waits_in_merge(cpu))
+		return arm_waiting(t, cpu, percent);
 	if (tracemap__in_hand(cpu))
 		return watch(t, cpu, 0);
 	if (!(cpu->flags & TRACEMAP_IN_PLACE))
 		tracemap__finish(cpu);
-	if (cpu->way->arm)
-		ret = cpu->way->arm(cpu, t->options.wake_bytes);
+	ret = arm_by_position(t, cpu, t->options.wake_bytes);
 	if (!ret)
-		ret = add(t, cpu, BY_POSITION);
-	if (!ret)
-		return watch(t, cpu, EPOLLIN);
+		return 0;
 	/* Where it could have been told but was not, that is soon over. */
-	if (ret == -EOPNOTSUPP && *percent < 0)
-		*percent = waits_for_percent(t);
-	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP || *percent);
+	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP ||
+			   (t->options.wake_bytes && ask_percent(t, percent) > 0));
 }
 
-/* Nothing can be waited for: all CPUs have something, or one has an error. */
+/*
+ * Nothing can be waited for: all CPUs have something, or one has an error. What waits in
+ * a merge waits for others, which may come from elsewhere: that is no reason to stay awake.
+ */
 static bool all_in_hand(const struct tracemap *t)
 {
 	bool all = true;
@@ -382,7 +418,7 @@ static bool all_in_hand(const struct tracemap *t)
 	for (i = 0; i < t->nr; i++) {
 		if (t->cpus[i]->error)
 			return true;
-		all &= tracemap__in_hand(t->cpus[i]);
+		all &= tracemap__in_hand(t->cpus[i]) && !tracemap__waits_in_merge(t->cpus[i]);
 	}
 	return all;
 }
@@ -432,7 +468,7 @@ static int collect(struct tracemap *t, int ms)
 
 		if (cpu->poll != POLL_MISLEADS)
 			cpu->poll = POLL_CLAIMS;
-		sure |= cpu->told_by == BY_POSITION;
+		sure |= cpu->told_by == BY_POSITION || tracemap__waits_in_merge(cpu);
 	}
 	return sure;
 }
@@ -478,8 +514,10 @@ static int shorter(int64_t a, int64_t b)
  *
  * Take all there is, then wait. CPUs of which something is in hand that was not
  * taken - a record that was peeked at, half a batch - are not waited for, unless
- * all have: it is for the others that one would wait. To move on is what waiting
- * does: data of batches that were gone through, and of records taken, are gone.
+ * all have: it is for the others that one would wait. A CPU whose records wait in a
+ * merge ends the wait when its buffer fills: the merge has to read ahead. To move on is
+ * what waiting does: data of batches that were gone through, and of records taken, are
+ * gone.
  *
  * The wait ends when as much came as @options->wake_bytes says. Where the
  * kernel goes by buffer_percent instead, and that is not 0, the buffers are looked

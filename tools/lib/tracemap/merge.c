@@ -114,6 +114,7 @@ struct source {
  * @look_due: when the next is due though nothing waits for it
  * @now: when the last batch or record arrived
  * @no_room: some CPU's buffer fills, and there is no memory to read ahead into
+ * @waits: there was a look, and no record may go
  * @due: when to look again; 0: now; UINT64_MAX: when a source has something
  * @delay_ns: how long a record waits
  * @delay_by_index: that is by whether every CPU has a live index
@@ -133,6 +134,7 @@ struct tracemap_merge {
 	uint64_t look_due;
 	uint64_t now;
 	bool no_room;
+	bool waits;
 	uint64_t due;
 	uint64_t delay_ns;
 	bool delay_by_index;
@@ -222,7 +224,7 @@ static int ask_cpu(struct tracemap_merge *m, struct source *s)
 
 	while (!next_in_batch(s)) {
 		s->batch = &m->none;
-		s->cpu->merging = false;
+		s->cpu->merge_waits = NULL;
 		ret = tracemap_cpu_fetch(s->cpu, &s->batch);
 		if (ret <= 0)
 			return ret;
@@ -230,7 +232,7 @@ static int ask_cpu(struct tracemap_merge *m, struct source *s)
 		s->item.rec.flags = s->batch->flags;
 		batch_found(m, s);
 	}
-	s->cpu->merging = true;
+	s->cpu->merge_waits = &m->waits;
 	/* What comes with the first record must not come with the others. */
 	s->run = s->item.rec.missed || s->item.rec.flags || far(s->item.rec.ts) ?
 		&m->none : s->batch;
@@ -401,13 +403,14 @@ static uint64_t begin_to_wait(struct tracemap_merge *m, uint64_t end)
 }
 
 /*
- * No record waits for a CPU that has one waiting itself, so what comes there wakes
- * no caller: its buffer is looked at after a while.
+ * What comes to a CPU that has a record waiting wakes the caller when the buffer fills,
+ * see arm_waiting() in instance.c. Where poll() cannot tell, it is looked at after a while.
  */
 static int nothing_yet(struct tracemap_merge *m)
 {
 	const struct source *s = first_source(m);
 
+	m->waits = true;
 	m->flushing = false;
 	m->due = UINT64_MAX;
 	if (!s)
@@ -424,6 +427,7 @@ static int choose(struct tracemap_merge *m)
 {
 	bool more = true;
 
+	m->waits = false;
 	if (m->ask_all || m->now >= m->look_due)
 		look_at_all(m);
 	for (;;) {
@@ -732,7 +736,7 @@ static void put_back(const struct tracemap_merge *m, struct source *s)
 	b->missed = used ? 0 : s->item.rec.missed;
 	b->flags = used ? 0 : s->item.rec.flags;
 	s->cpu->given = false;
-	s->cpu->merging = false;
+	s->cpu->merge_waits = NULL;
 }
 
 /**

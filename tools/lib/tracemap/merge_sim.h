@@ -60,6 +60,23 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	return 0;
 }
 
+/* ---- Memory; the linker puts this in the place of malloc() ---- */
+
+static int mallocs_left = -1;	/* then there is no more memory; below 0: there is */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	if (!mallocs_left)
+		return NULL;
+	mallocs_left -= mallocs_left > 0;
+	return __real_malloc(size);
+}
+
+/* ---- Chance ---- */
+
 static unsigned int sim_seed = 1;
 
 static unsigned int sim_rand(unsigned int below)

@@ -502,6 +502,34 @@ static void without_memory_nobody_waits(void)
 	}
 }
 
+/* Whichever allocation it is that fails: what was fetched by then waits, or goes. */
+static void without_memory_nothing_is_lost(void)
+{
+	for (int left = 0; left < 8; left++) {
+		struct tracemap_record rec;
+		int n = 0, waits = 0;
+		struct pair p;
+
+		pair_open(&p, DELAY);
+		tube_fills(&p.a);
+		for (int i = 0; i < 5; i++)
+			tube_events(&p.a, 100 * i, 1, 10);
+		mallocs_left = left;
+		while (n < 50 && waits < 5) {
+			int ret = tracemap_merge_next(p.m, &rec);
+
+			check(!ret || (ret == 1 && rec.ts == (uint64_t)(n / 10 * 100 + n % 10)));
+			n += ret == 1;
+			waits += ret != 1;
+			if (ret != 1)
+				sim_ns += DELAY;
+		}
+		mallocs_left = -1;
+		check(n == 50);
+		pair_close(&p);
+	}
+}
+
 static void one_cpu_does_not_take_all_memory(void)
 {
 	static struct ahead_room room = { .limit = 30000 };
@@ -1853,6 +1881,7 @@ static const struct {
 	TEST(what_waits_is_read_ahead),
 	TEST(a_buffer_that_fills_is_read_ahead),
 	TEST(without_memory_nobody_waits),
+	TEST(without_memory_nothing_is_lost),
 	TEST(one_cpu_does_not_take_all_memory),
 	TEST(what_was_read_ahead_is_put_back),
 	TEST(damage_that_was_read_ahead_is_told_in_its_place),
