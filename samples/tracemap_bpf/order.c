@@ -77,6 +77,7 @@ static int add_two(struct tracemap_merge *m, const struct program *program, stru
 		return ret;
 	tracemap_perf_source(program->perf[1], &curtain->behind);
 	curtain->closed = true;
+	source.size = sizeof(source);
 	source.cpu = curtain->behind.cpu;
 	source.arg = curtain;
 	source.next = next_behind;

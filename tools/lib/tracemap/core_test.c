@@ -593,7 +593,9 @@ static int no_record(void *arg, struct tracemap_record *rec)
 static void check_merge_waits(const char *percent, int wakes)
 {
 	struct tracemap_merge_options o = { .size = sizeof(o), .delay_ns = UINT64_MAX };
-	struct tracemap_source source = { .cpu = 9, .next = no_record };
+	struct tracemap_source source = {
+		.size = sizeof(source), .cpu = 9, .next = no_record,
+	};
 	struct subbuf_format f = HOST_FORMAT;
 	struct tracemap_record rec;
 	struct tracemap_merge *m;
@@ -806,7 +808,9 @@ _Static_assert(offsetof(struct tracemap_batch, missed) == 88, "tracemap_batch.mi
 _Static_assert(offsetof(struct tracemap_batch, cpu) == 100, "tracemap_batch.cpu has moved");
 _Static_assert(offsetof(struct tracemap_batch, events) == 104, "tracemap_batch.events has moved");
 _Static_assert(offsetof(struct tracemap_merge_head, run_end) == 8, "run_end has moved");
-_Static_assert(sizeof(struct tracemap_record) == 40, "tracemap_record has another size");
+_Static_assert(offsetof(struct tracemap_record, missed) == 32, "tracemap_record.missed has moved");
+_Static_assert(sizeof(struct tracemap_record) == 64, "tracemap_record has another size");
+_Static_assert(offsetof(struct tracemap_source, release) == 32, "tracemap_source.release has moved");
 #endif
 
 int main(void)

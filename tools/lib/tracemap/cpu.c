@@ -48,21 +48,33 @@ static int read_format(struct subbuf_format *format, int dir)
 
 /* ---- Opening ---- */
 
+int tracemap__check_size(const void *given, size_t size, size_t least, size_t known)
+{
+	size_t i;
+
+	if (size < least)
+		return -EINVAL;
+	for (i = known; i < size; i++) {
+		if (((const char *)given)[i])
+			return -E2BIG;
+	}
+	return 0;
+}
+
 int tracemap__options(struct tracemap_options *options,
 		      const struct tracemap_options *given)
 {
-	size_t known = sizeof(*options), i;
+	size_t known = sizeof(*options);
+	int ret;
 
 	*options = tracemap_default_options();
 	options->ahead_bytes = TRACEMAP__AHEAD_BYTES;
 	if (!given)
 		return 0;
-	if (given->size < offsetof(struct tracemap_options, way) + sizeof(given->way))
-		return -EINVAL;
-	for (i = known; i < given->size; i++) {
-		if (((const char *)given)[i])
-			return -E2BIG;
-	}
+	ret = tracemap__check_size(given, given->size, offsetof(struct tracemap_options, flags),
+				   known);
+	if (ret)
+		return ret;
 	memset(options, 0, known);
 	memcpy(options, given, given->size < known ? given->size : known);
 	options->size = known;

@@ -206,6 +206,12 @@ int tracemap__open_read(struct tracemap_cpu *cpu);
 int tracemap__open_map(struct tracemap_cpu *cpu);
 int tracemap__open_observe(struct tracemap_cpu *cpu);
 
+/*
+ * May a struct of an application, which begins with its own @size, be taken as one of
+ * @known bytes? 0; -EINVAL: it has less than @least; -E2BIG: there is something behind.
+ */
+int tracemap__check_size(const void *given, size_t size, size_t least, size_t known);
+
 /* As an application's options say, with the fields filled in that it does not know. */
 int tracemap__options(struct tracemap_options *options,
 		      const struct tracemap_options *given);

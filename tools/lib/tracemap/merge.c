@@ -693,15 +693,14 @@ int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 int tracemap_merge_new(struct tracemap_merge **m,
 		       const struct tracemap_merge_options *options)
 {
-	size_t known = sizeof(*options), i;
+	const size_t known = sizeof(*options);
 	struct tracemap_merge *new;
+	int ret = 0;
 
-	if (options && options->size < known)
-		return -EINVAL;
-	for (i = known; options && i < options->size; i++) {
-		if (((const char *)options)[i])
-			return -E2BIG;
-	}
+	if (options)
+		ret = tracemap__check_size(options, options->size, known, known);
+	if (ret)
+		return ret;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return -ENOMEM;
@@ -867,13 +866,18 @@ int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t)
  *
  * A source that finds several records at once should say so: see TRACEMAP_FRESH.
  *
- * Return: 0; -EINVAL if it has no @next; -ENOMEM.
+ * Return: 0; -EINVAL if it has no @next, or no @size; -E2BIG if it has something that
+ * this library does not know; -ENOMEM.
  */
 int tracemap_merge_add_source(struct tracemap_merge *m,
 			      const struct tracemap_source *source)
 {
+	const size_t known = sizeof(*source);
+	int ret = tracemap__check_size(source, source->size, known, known);
 	struct source *s;
 
+	if (ret)
+		return ret;
 	if (!source->next)
 		return -EINVAL;
 	s = source_new(m, source->cpu);

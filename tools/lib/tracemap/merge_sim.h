@@ -294,7 +294,9 @@ static void feed_free(struct feed *f)
 
 static void feed_add(struct feed *f, struct tracemap_merge *m)
 {
-	struct tracemap_source source = { f->cpu, f, feed_next, feed_release };
+	struct tracemap_source source = {
+		sizeof(source), f->cpu, f, feed_next, feed_release
+	};
 
 	need(!tracemap_merge_add_source(m, &source), "add_source");
 }

@@ -802,7 +802,7 @@ static void a_record_is_released_before_the_next_is_asked_for(void)
 {
 	struct feed *a = feed_new(0);
 	struct tracemap_merge *m = merge_with_delay(0);
-	struct tracemap_source source = { 3, a, feed_next, NULL };
+	struct tracemap_source source = { sizeof(source), 3, a, feed_next, NULL };
 
 	feed_add(a, m);
 	feed_event(a, 10);
@@ -1386,6 +1386,30 @@ static void options_of_other_versions(void)
 	check(tracemap_merge_new(&m, &later.known) == -EINVAL);
 }
 
+static void sources_of_other_versions(void)
+{
+	struct tracemap_merge *m = merge_with_delay(0);
+	struct feed *f = feed_new(3);
+	struct {
+		struct tracemap_source known;
+		uint64_t more;
+	} later = { .known = { sizeof(later), 3, f, feed_next, feed_release } };
+
+	later.more = 1;
+	check(tracemap_merge_add_source(m, &later.known) == -E2BIG);
+	later.more = 0;
+	check(!tracemap_merge_add_source(m, &later.known));
+	later.known.size = offsetof(struct tracemap_source, release);
+	check(tracemap_merge_add_source(m, &later.known) == -EINVAL);
+	later.known.size = 0;
+	check(tracemap_merge_add_source(m, &later.known) == -EINVAL);
+	feed_event(f, 10);
+	comes(m, 10, 3, 0);
+	says(m, 0);
+	tracemap_merge_free(m);
+	feed_free(f);
+}
+
 static void a_cpu_is_added_once_and_not_in_place(void)
 {
 	struct pair p;
@@ -1916,6 +1940,7 @@ static const struct {
 	TEST(the_delay_is_ten_ms_without_an_index),
 	TEST(in_a_row_a_hundred_waits_end_in_a_second),
 	TEST(options_of_other_versions),
+	TEST(sources_of_other_versions),
 	TEST(a_cpu_is_added_once_and_not_in_place),
 	TEST(one_added_later_takes_part_at_once),
 	TEST(any_number_is_added_later),

@@ -535,6 +535,8 @@ static void source_release(void *arg)
  */
 void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *source)
 {
+	/* That is all it sets, also when there will be more. */
+	source->size = offsetof(struct tracemap_source, release) + sizeof(source->release);
 	source->cpu = perf->rec.cpu;
 	source->arg = perf;
 	source->next = source_next;

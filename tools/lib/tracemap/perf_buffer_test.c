@@ -771,6 +771,7 @@ static void test_source_and_raw(void)
 	sim_publish(&ring);
 	perf = open_ring(&ring, NULL);
 	tracemap_perf_source(perf, &source);
+	check(source.size == sizeof(source));
 	check(source.cpu == 3);
 	check(source.next(source.arg, &rec) == 1);
 	is_sample(&rec, 5, 6, 7);

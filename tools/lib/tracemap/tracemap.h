@@ -127,6 +127,10 @@ static inline struct tracemap_options tracemap_default_options(void)
  *	TRACEMAP_MISSED_UNKNOWN
  *
  * @data is valid until the next call that moves on in the same source.
+ *
+ * Programs have its size compiled in, and fill it themselves by tracemap_merge_next().
+ * What a later version adds takes the room behind it, and counts where a flag in @flags
+ * says so.
  */
 struct tracemap_record {
 	uint64_t ts;
@@ -135,6 +139,9 @@ struct tracemap_record {
 	int32_t cpu;
 	uint32_t flags;
 	uint64_t missed;
+
+	/* private: room to grow */
+	uint64_t reserved[3];
 };
 
 /**
@@ -307,6 +314,7 @@ struct tracemap_merge;
 
 /**
  * struct tracemap_source - anything that has records in the order of time
+ * @size: sizeof(struct tracemap_source): it may grow
  * @cpu: what to put into records
  * @arg: handed to the calls
  * @next: fill @rec and return 1; or 0, -ENODATA or another negative errno. The
@@ -320,6 +328,7 @@ struct tracemap_merge;
  * is counted from the first record after it had nothing.
  */
 struct tracemap_source {
+	size_t size;
 	int32_t cpu;
 	void *arg;
 	int (*next)(void *arg, struct tracemap_record *rec);

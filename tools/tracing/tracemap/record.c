@@ -271,6 +271,7 @@ static int add_sources(struct run *run, unsigned int from)
 
 	for (unsigned int i = from; i < run->recording.nr_tracks && !ret && run->merge; i++) {
 		struct tracemap_source source = {
+			.size = sizeof(source),
 			.cpu = tracemap_cpu_number(run->recording.tracks[i]->cpu),
 			.arg = &run->recording.tracks[i]->shown,
 			.next = shown_next,
