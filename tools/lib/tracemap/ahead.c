@@ -19,8 +19,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "cpu.h"
 
 /* Bytes of a CPU that are copied before it is another one's turn. */
@@ -43,14 +43,6 @@ struct ahead_batch {
 	size_t size;
 	unsigned char bytes[] __attribute__((aligned(8)));
 };
-
-uint64_t tracemap__now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
 
 static bool has_room(const struct ahead *a)
 {
@@ -156,7 +148,7 @@ static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
 	struct ahead *a = &cpu->ahead;
 
 	b = copy_batch(a, b, &cpu->batch, cpu->batch.it.next);
-	b->arrived = tracemap__now();
+	b->arrived = now_ns();
 	b->events = settle(cpu);
 	add_to_queue(a, b);
 	return b->size;

@@ -12,6 +12,7 @@
 
 #include "cpu.h"
 #include "read_file.h"
+#include "stats_file.h"
 
 #define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_IN_PLACE)
 
@@ -615,13 +616,6 @@ const char *tracemap_way_name(enum tracemap_way way)
 	return "unknown";
 }
 
-static uint64_t stats_number(const char *text, const char *name)
-{
-	const char *p = strstr(text, name);
-
-	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
-}
-
 /* The ring has as many as the size needs, and there is the reader's. */
 static int stats_size(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 {
@@ -635,24 +629,22 @@ static int stats_size(const struct tracemap_cpu *cpu, struct tracemap_figures *f
 	return 0;
 }
 
-/* "entries" are those unread. */
 int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 {
 	uint64_t capacity = cpu->format.subbuf_size - cpu->format.data_offset;
-	char text[512];
+	struct stats_file s;
 	int ret;
 
 	if (cpu->dir < 0)
 		return -EOPNOTSUPP;
-	ret = read_file(cpu->dir, "stats", text, sizeof(text));
+	ret = stats_file_read(cpu->dir, "stats", &s);
 	if (ret < 0)
 		return ret;
-	f->overwritten = stats_number(text, "\noverrun: ");
-	f->consumed = stats_number(text, "\nread events: ");
-	f->committed = stats_number(text, "entries: ") + f->overwritten + f->consumed;
-	f->dropped = stats_number(text, "\ncommit overrun: ") +
-		     stats_number(text, "\ndropped events: ");
-	f->used = (stats_number(text, "\nbytes: ") + capacity - 1) / capacity;
+	f->committed = s.committed;
+	f->overwritten = s.overwritten;
+	f->consumed = s.consumed;
+	f->dropped = s.dropped;
+	f->used = (s.bytes + capacity - 1) / capacity;
 	return stats_size(cpu, f);
 }
 

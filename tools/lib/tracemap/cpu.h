@@ -225,9 +225,6 @@ void tracemap__finish(struct tracemap_cpu *cpu);
 /* What comes next of the way to read. */
 int tracemap__fetch_now(struct tracemap_cpu *cpu);
 
-/* CLOCK_MONOTONIC, in ns */
-uint64_t tracemap__now(void);
-
 /*
  * Read ahead what there is. @from is in the batch in hand, at or before its
  * iterator: what is there from it on stays good, but may move by @moved bytes.

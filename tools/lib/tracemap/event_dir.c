@@ -8,18 +8,34 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <mntent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "event.h"
 
+/* Where it is mounted by convention. */
+#define IN_SYSFS	"/sys/kernel/tracing"
+
 /* Where debugfs is mounted, the kernel mounts tracefs there at the first look into it. */
 #define IN_DEBUGFS	"/sys/kernel/debug/tracing"
 
-/* Nothing is mounted for it by us: a library that looks must change nothing. */
+static bool is_tracefs(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == TRACEFS_MAGIC;
+}
+
+/*
+ * Nothing is mounted for it by us: a library that looks must change nothing. What is
+ * mounted cannot be asked for where there is no /proc.
+ */
 static int tracing_dir(char **dir)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -32,6 +48,8 @@ static int tracing_dir(char **dir)
 	}
 	if (mounts)
 		endmntent(mounts);
+	if (!found && is_tracefs(IN_SYSFS))
+		found = IN_SYSFS;
 	if (!found && access(IN_DEBUGFS "/trace", F_OK) == 0)
 		found = IN_DEBUGFS;
 	*dir = found ? strdup(found) : NULL;

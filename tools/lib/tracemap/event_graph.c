@@ -20,6 +20,7 @@
 
 #define DEPTH_MAX	50	/* of calls that are remembered, as in the kernel */
 #define INDENT		2
+#define NR_CPUS_MAX	8192	/* no kernel is built for more: else a record is damaged */
 
 struct call {
 	uint64_t func;
@@ -49,7 +50,7 @@ static struct branch *branch_of(struct event_graph *g, int cpu)
 {
 	struct branch *more;
 
-	if (cpu < 0)
+	if (cpu < 0 || cpu >= NR_CPUS_MAX)
 		return NULL;
 	if (cpu < g->nr)
 		return &g->branch[cpu];

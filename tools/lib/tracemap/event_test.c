@@ -9,6 +9,7 @@
  *	event_test DIR NAME...		how long the text of these events takes, see measure()
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,7 +371,7 @@ static void test_tree(struct tracemap_line *line)
 		call.type = 6 + rand() % 3;
 		call.depth = rand() % 2 ? rand() % 70 - 5 : rand();
 		rec.size = rand() % (sizeof(call) + 1);
-		rec.cpu = rand() % 5 - 1;
+		rec.cpu = rand() % 50 ? rand() % 5 - 1 : rand() % 2 ? rand() : INT_MAX;
 		rec.missed = rand() % 9 ? 0 : 1;
 		tracemap_text(d, &rec, line);
 		if (i % 100 == 0)

@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cpu.h"
 #include "read_file.h"
 
@@ -495,7 +495,7 @@ static bool look(struct tracemap *t)
 
 static int64_t now_ms(void)
 {
-	return tracemap__now() / 1000000;
+	return now_ns() / 1000000;
 }
 
 /* Of two times, either of which may be "never", below 0. */

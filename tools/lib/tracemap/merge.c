@@ -44,6 +44,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "cpu.h"
 #include "queue.h"
 #include "tracemap.h"
@@ -179,7 +180,7 @@ static uint64_t time_since(const struct source *s, const unsigned char *before)
 
 static void source_found(struct tracemap_merge *m, struct source *s)
 {
-	m->now = tracemap__now();
+	m->now = now_ns();
 	s->looks = m->looks;
 	s->arrived = m->now;
 }
@@ -326,7 +327,7 @@ static bool look_at_all(struct tracemap_merge *m)
 	bool more = false;
 
 	m->looks++;
-	m->look_began = tracemap__now();
+	m->look_began = now_ns();
 	m->ask_all = false;
 	m->no_room = false;
 	for (i = 0; i < m->nr_sources; i++) {
@@ -340,7 +341,7 @@ static bool look_at_all(struct tracemap_merge *m)
 		if (s->state == READY && s->cpu)
 			more |= source_read_ahead(m, s);
 	}
-	m->now = tracemap__now();
+	m->now = now_ns();
 	m->look_due = m->now + LOOK_NS;
 	return more;
 }
@@ -643,7 +644,7 @@ int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms)
 
 	if (m->due == UINT64_MAX)
 		return timeout_ms;
-	now = m->due ? tracemap__now() : 0;
+	now = m->due ? now_ns() : 0;
 	if (m->due <= now)
 		return 0;
 	ms = (m->due - now - 1) / NSEC_PER_MSEC + 1;

@@ -8,13 +8,12 @@
  * sub-buffer that stands for itself.
  */
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cpu.h"
-
-#define TRACEFS_TYPE	0x74726163
 
 /* Bytes of records, of which a file that was cut off may have less. */
 static int read_hand_out(struct tracemap_cpu *cpu)
@@ -96,7 +95,7 @@ int tracemap__open_read(struct tracemap_cpu *cpu)
 
 	if (fstatfs(cpu->fd, &fs) < 0)
 		return -errno;
-	cpu->read.endless = fs.f_type == TRACEFS_TYPE;
+	cpu->read.endless = fs.f_type == TRACEFS_MAGIC;
 	cpu->read.buffer = malloc(cpu->format.subbuf_size);
 	if (!cpu->read.buffer)
 		return -ENOMEM;

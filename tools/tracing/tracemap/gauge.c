@@ -13,6 +13,7 @@
 #include "advice.h"
 #include "clock.h"
 #include "gauge.h"
+#include "stats_file.h"
 #include "text_file.h"
 
 /* From memory. */
@@ -60,37 +61,29 @@ static bool observe(struct gauge *g, struct reading *r)
 
 /* From files. */
 
-static uint64_t stats_field(const char *stats, const char *name)
-{
-	const char *value = text_after(stats, name);
-
-	return value ? strtoull(value, NULL, 10) : 0;
-}
-
 static int read_stats(const struct panel *p, const struct gauge *g, struct reading *r)
 {
-	char file[64], text[1024];
-	uint64_t unread;
+	char path[PATH_MAX], text[64];
+	struct stats_file s;
 	int ret;
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats", g->cpu);
-	ret = text_file_read(p->dir, file, text, sizeof(text));
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", p->dir, g->cpu);
+	ret = stats_file_read(AT_FDCWD, path, &s);
 	if (ret < 0)
 		return ret;
-	unread = stats_field(text, "entries:");
-	r->overwritten = stats_field(text, "overrun:");
-	r->consumed = stats_field(text, "read events:");
-	r->dropped = stats_field(text, "dropped events:") +
-		     stats_field(text, "commit overrun:");
-	r->events = unread + r->overwritten + r->consumed;
-	r->bytes = stats_field(text, "bytes:");
+	r->overwritten = s.overwritten;
+	r->consumed = s.consumed;
+	r->dropped = s.dropped;
+	r->events = s.committed;
+	r->bytes = s.bytes;
 
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/buffer_size_kb", g->cpu);
-	ret = text_file_read(p->dir, file, text, sizeof(text));
+	snprintf(path, sizeof(path), "per_cpu/cpu%d/buffer_size_kb", g->cpu);
+	ret = text_file_read(p->dir, path, text, sizeof(text));
 	if (ret < 0)
 		return ret;
 	r->size = strtoull(text, NULL, 10) * 1024;
-	r->fill = r->size && unread ? (double)r->bytes / r->size : 0;
+	r->fill = r->size && s.committed > s.overwritten + s.consumed ?
+		  (double)r->bytes / r->size : 0;
 	if (r->fill > 1)
 		r->fill = 1;
 	r->epoch = 0;

@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "read_file.h"
 #include "text_file.h"
@@ -19,18 +18,4 @@ int text_file_read(const char *dir, const char *file, char *text, size_t size)
 	if (ret > 0 && text[ret - 1] == '\n')
 		text[--ret] = '\0';
 	return ret;
-}
-
-const char *text_after(const char *text, const char *key)
-{
-	size_t len = strlen(key);
-
-	while (text && *text) {
-		if (!strncmp(text, key, len))
-			return text + len;
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return NULL;
 }

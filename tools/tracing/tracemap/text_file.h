@@ -13,7 +13,4 @@
  */
 int text_file_read(const char *dir, const char *file, char *text, size_t size);
 
-/* The first line that begins with @key, behind it; NULL if there is none. */
-const char *text_after(const char *text, const char *key);
-
 #endif /* _TRACEMAP_TEXT_FILE_H */

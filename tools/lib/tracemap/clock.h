@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * The clock by which the command waits and measures.
+ * The clock by which the library and the command wait and measure.
  */
 #ifndef _TRACEMAP_CLOCK_H
 #define _TRACEMAP_CLOCK_H

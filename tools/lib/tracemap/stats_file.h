@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/*
+ * The file per_cpu/cpuN/stats, for the library and the command.
+ */
+#ifndef _TRACEMAP_STATS_FILE_H
+#define _TRACEMAP_STATS_FILE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read_file.h"
+
+/**
+ * struct stats_file - what the kernel counts of a CPU's buffer
+ * @committed: events committed
+ * @overwritten: of these, overwritten unread
+ * @consumed: of these, taken by consumers
+ * @dropped: events for which there was no room
+ * @bytes: of the events that are unread
+ */
+struct stats_file {
+	uint64_t committed;
+	uint64_t overwritten;
+	uint64_t consumed;
+	uint64_t dropped;
+	uint64_t bytes;
+};
+
+static inline uint64_t stats_file__number(const char *text, const char *name)
+{
+	const char *p = strstr(text, name);
+
+	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+/* @path below the folder @dir. Returns 0 or a negative errno. "entries" are those unread. */
+static inline int stats_file_read(int dir, const char *path, struct stats_file *s)
+{
+	char text[512];
+	int ret = read_file(dir, path, text, sizeof(text));
+
+	if (ret < 0)
+		return ret;
+	s->overwritten = stats_file__number(text, "\noverrun: ");
+	s->consumed = stats_file__number(text, "\nread events: ");
+	s->committed = stats_file__number(text, "entries: ") + s->overwritten + s->consumed;
+	s->dropped = stats_file__number(text, "\ncommit overrun: ") +
+		     stats_file__number(text, "\ndropped events: ");
+	s->bytes = stats_file__number(text, "\nbytes: ");
+	return 0;
+}
+
+#endif /* _TRACEMAP_STATS_FILE_H */
