@@ -117,7 +117,7 @@ static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_
 	struct ahead *a = &cpu->ahead;
 	struct ahead_batch *b;
 
-	if (!cpu->held || a->out)
+	if (cpu->in_hand == BATCH_NONE || a->out)
 		return 0;
 	b = new_batch(cpu->batch.it.end - from);
 	if (!b)
@@ -126,7 +126,7 @@ static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_
 	settle(cpu);
 	*moved = (uintptr_t)b->bytes - (uintptr_t)from;
 	cpu->batch = b->batch;
-	if (cpu->given)
+	if (cpu->in_hand == BATCH_GIVEN)
 		cpu->given_at = b->bytes + (cpu->given_at - from);
 	a->out = b;
 	return 0;

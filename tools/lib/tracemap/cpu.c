@@ -332,15 +332,14 @@ static void clear_batch(struct tracemap_cpu *cpu)
 	cpu->batch.it.next = cpu->batch.it.end;
 	cpu->batch.missed = 0;
 	cpu->batch.flags = 0;
-	cpu->given = false;
-	cpu->held = false;
+	cpu->in_hand = BATCH_NONE;
 }
 
 void tracemap__finish(struct tracemap_cpu *cpu)
 {
 	int ret;
 
-	if (!cpu->held)
+	if (cpu->in_hand == BATCH_NONE)
 		return;
 	ret = cpu->ahead.out ? tracemap__ahead_done(cpu) : cpu->way->settle(cpu);
 	if (ret < 0)
@@ -381,7 +380,7 @@ int tracemap__refill(struct tracemap_cpu *cpu)
 	} else {
 		ret = fetch_next(cpu);
 	}
-	cpu->held = ret > 0;
+	cpu->in_hand = ret > 0 ? BATCH_HELD : BATCH_NONE;
 	return ret;
 }
 
@@ -420,11 +419,11 @@ int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch)
 		ret = tracemap__refill(cpu);
 		if (ret <= 0)
 			return ret;
-	} else if (cpu->given && cpu->given_at != b->it.next) {
+	} else if (cpu->in_hand == BATCH_GIVEN && cpu->given_at != b->it.next) {
 		b->missed = 0;
 		b->flags = 0;
 	}
-	cpu->given = true;
+	cpu->in_hand = BATCH_GIVEN;
 	cpu->given_at = b->it.next;
 	*batch = b;
 	return 1;
@@ -447,7 +446,7 @@ int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 	struct tracemap_batch *b = &cpu->batch;
 	int ret = 1;
 
-	if (!cpu->held)
+	if (cpu->in_hand == BATCH_NONE)
 		return -EINVAL;
 	if (!(cpu->flags & TRACEMAP_IN_PLACE))
 		return 1;

@@ -110,6 +110,20 @@ struct ahead {
 };
 
 /*
+ * What has become of the batch that was fetched last:
+ *
+ *	state		what it is			next
+ *
+ *	BATCH_NONE	settled, or there was none	BATCH_HELD: another was fetched
+ *	BATCH_HELD	its records are taken one	BATCH_GIVEN: tracemap_cpu_fetch() hands
+ *			by one, and its loss with	out all that is left; BATCH_NONE: it
+ *			the first			was gone through
+ *	BATCH_GIVEN	the caller goes through it,	BATCH_HELD: a merge puts it back;
+ *			and knows of its loss		BATCH_NONE: it was gone through
+ */
+enum cpu_batch { BATCH_NONE, BATCH_HELD, BATCH_GIVEN };
+
+/*
  * How a CPU is waited for. Each time it is armed, cpu->told_by becomes one of the
  * last two: BY_POSITION where the kernel takes a position, else BY_POLL. Nothing
  * changes while a record of it is in hand, but that the file is not waited for.
@@ -143,8 +157,7 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
 /**
  * struct tracemap_cpu - the buffer of a CPU, or a file that has sub-buffers
  * @batch: what was fetched last; empty if that is done with
- * @given: tracemap_cpu_fetch() has handed it out, to begin at @given_at
- * @held: @batch has something that is not settled
+ * @in_hand: what is to be done with it; BATCH_GIVEN: it was to begin at @given_at
  * @merge_waits: a merge has taken the next record out of @batch: does it wait, for other
  *	CPUs? NULL: no merge has
  * @error: of a batch that is gone, to be told by the next call that looks
@@ -167,8 +180,7 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
 struct tracemap_cpu {
 	struct tracemap_batch batch;
 	const unsigned char *given_at;
-	bool given;
-	bool held;
+	enum cpu_batch in_hand;
 	const bool *merge_waits;
 	int error;
 	uint64_t arrived;
@@ -276,9 +288,9 @@ static inline bool tracemap__batch_in_hand(const struct tracemap_cpu *cpu)
 {
 	const struct tracemap_batch *b = &cpu->batch;
 
-	if (!cpu->held || cpu->flags & TRACEMAP_IN_PLACE)
+	if (cpu->in_hand == BATCH_NONE || cpu->flags & TRACEMAP_IN_PLACE)
 		return false;
-	return b->it.next < b->it.end || (!cpu->given && (b->missed || b->flags));
+	return b->it.next < b->it.end || (cpu->in_hand == BATCH_HELD && (b->missed || b->flags));
 }
 
 /* Has it, or what was read ahead, or the merge? */

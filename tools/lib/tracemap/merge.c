@@ -735,7 +735,7 @@ static void put_back(const struct tracemap_merge *m, struct source *s)
 		step_back(s);
 	b->missed = used ? 0 : s->item.rec.missed;
 	b->flags = used ? 0 : s->item.rec.flags;
-	s->cpu->given = false;
+	s->cpu->in_hand = BATCH_HELD;
 	s->cpu->merge_waits = NULL;
 }
 
