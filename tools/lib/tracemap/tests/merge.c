@@ -195,10 +195,47 @@ static void test_merged_loss(void)
 	}
 }
 
+/* What comes behind a record that waits is no event to wake for, but it is read in time. */
+static void test_filling(void)
+{
+	const struct tracemap_merge_options late = {
+		.size = sizeof(late), .delay_ns = 1000000000000,
+	};
+
+	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
+		struct tracemap_figures f;
+		struct merged d;
+		double start;
+
+		if (w->flags & TRACEMAP_IN_PLACE)
+			continue;
+		new_instance("64");
+		merged_open_late(&d, w, &late);
+		write_marks(0, 1, 1);
+		expect_eq(merged_take(&d), 0);
+		write_marks(0, 2, 2);
+		expect_eq(tracemap_wait(d.t, 300), 0);
+		expect_eq(merged_take(&d), 0);
+		write_marks_of(0, 3, 400, LOSS_SIZE);
+		start = seconds();
+		expect_eq(tracemap_wait(d.t, 20000), 1);
+		if (!expect(seconds() < start + 10))
+			printf("# by %s\n", w->name);
+		expect_eq(merged_take(&d), 0);
+		expect_eq(tracemap_cpu_figures(tracemap_get_cpu(d.t, 0), &f), 0);
+		expect(f.ahead > 300);
+		tracemap_merge_flush(d.m);
+		expect_eq(merged_take(&d), 0);
+		expect_eq(d.of[0].seen, 400);
+		merged_close(&d);
+	}
+}
+
 const struct test merge_tests[] = {
 	{ "merged while they are written, in order, all of them", test_live, NULL },
 	{ "an idle CPU slows nobody down", test_idle_cpu, NULL },
 	{ "a record that waits for an idle CPU is slept for", test_one_event, NULL },
+	{ "merged, a buffer that fills while its records wait is read", test_filling, NULL },
 	{ "merged, a loss is told where it was", test_merged_loss, NULL },
 };
 
