@@ -4,60 +4,67 @@
  * written, without a system call and without consuming.
  *
  * This file is included in ring_buffer.c. An index is memory in which the writer
- * says in which sub-buffer it is, and what it left in the others; user space maps
- * it read-only, with the sub-buffers behind it. An observer looks at bytes first
- * and learns from the index afterwards whether they were what it took them for.
- * ring_buffer_observer.c knows the observers; the writer does not.
+ * stores which sub-buffer it is in, and what it has left in the others. User space
+ * maps the index read-only, followed by the sub-buffers. An observer reads bytes of
+ * a sub-buffer first, and then checks by the index that they are valid. The writer
+ * does not know how many observers there are, ring_buffer_observer.c does.
  *
- * The writer tells at two places. They are reached once a sub-buffer, not once
- * an event, and cost a look at cpu_buffer->live where there is no index.
+ * The writer updates the index at two places. It gets there once per sub-buffer,
+ * not once per event. Where there is no index, each costs a load of
+ * cpu_buffer->live and a branch.
  *
- *   rb_live_enter()	the tail enters a sub-buffer, nothing of it is changed
- *			yet: it holds the next generation from now on
- *   rb_live_leave()	the commit leaves a sub-buffer, so all of it is final:
- *			its size, where the next one is, the count of events
+ *   rb_live_enter()	the tail enters a sub-buffer, and nothing of it has changed
+ *			yet: give it the next generation
+ *   rb_live_leave()	the commit leaves a sub-buffer, and all of it is final:
+ *			store its size, the next sub-buffer and the count of events
  *
- * Writers nest: one may be interrupted anywhere, by others that run to their
- * end. rb_live_enter() can be called by several for the same crossing. Each
- * stores the same: the first of them has an event to commit on the tail page or
- * before it, so until it has, the tail can not come around to either page.
- * rb_live_leave() is called by the outermost writer alone, when no other has
- * anything left to commit.
+ * Writers nest: a writer may be interrupted anywhere by other writers, which then
+ * run to their end. So several of them may call rb_live_enter() for the same
+ * crossing. All of these store the same value: the first of them has an event to
+ * commit on the tail page or before it, and until that is committed, the tail
+ * cannot come around to either page. Only the outermost writer calls
+ * rb_live_leave(), when no other writer has anything left to commit.
  *
- * The stores and loads that order it all, by their labels. The observer's half
- * is in include/uapi/linux/trace_live.h.
+ * These are the ordered stores and loads, by their labels. The observer's half is
+ * in include/uapi/linux/trace_live.h.
  *
- *   [ENTER]	generation, before commit word and bytes of that sub-buffer are
- *		changed. Pairs with the observer's CHECK: an observer that has seen
- *		a byte of the new generation sees that generation.
- *   [COMMIT]	bytes, before the commit word that covers them. Pairs with the
- *		observer's load of the commit word.
- *   [LEAVE]	an entry's size, next_id, and the next one's before and
- *		overwritten, before commit_generation that makes them valid.
- *		Pairs with the observer's load of commit_generation.
- *   [LEFT]	commit_generation, before commit_page. Pairs with the smp_mb() of
- *		the readers of the ring buffer, which change or mark a commit word
- *		only after the page is final: an observer that has seen their
- *		marks, or a cleared word, sees at CHECK that commit_generation has
- *		moved. Where the tail goes around to such a page, the full barrier
- *		of the cmpxchg() that moves the head orders it.
- *   [RESET]	the odd epoch, before generations are taken away; those, before
- *		pages are cleared; all of it, before the epoch is even again. Pairs
- *		with CHECK, and with the observer's load of the epoch.
+ *   [ENTER]	stores a generation before the commit word and the bytes of that
+ *		sub-buffer change. Pairs with the observer's CHECK: an observer that
+ *		has read a byte of the new generation also sees its number.
+ *   [COMMIT]	stores bytes before the commit word that covers them. Pairs with the
+ *		observer's load of the commit word: an observer that sees the commit
+ *		word also sees the bytes.
+ *   [LEAVE]	stores size and next_id of an entry, and before and overwritten of
+ *		the next one, before commit_generation, which makes them valid.
+ *		Pairs with the observer's load of commit_generation: an observer
+ *		that sees the new commit_generation also sees these fields.
+ *   [LEFT]	stores commit_generation before commit_page. Pairs with the smp_mb()
+ *		of readers of the ring buffer: they clear or mark the commit word of
+ *		a page only after they have seen that commit_page has left it. So an
+ *		observer that has read a mark or a cleared commit word sees at CHECK
+ *		that commit_generation has moved on. Where the tail comes around to
+ *		such a page, the cmpxchg() that moves the head is the full barrier.
+ *   [RESET]	stores an odd epoch before generations are set to 0, those before
+ *		pages are cleared, and everything that the new epoch begins with
+ *		before the even epoch. Pairs with CHECK and with the observer's load
+ *		of the epoch: an observer that has read anything of the reset also
+ *		sees that the epoch has changed, and one that sees the new even
+ *		epoch also sees what it begins with.
  *
- * Life of an index. The first observer of a CPU's buffer makes it. It stays with
- * the buffer, and the writer keeps it up to date, until the buffer is resized or
- * freed. So it costs the watched CPU a work item, and one more when it is taken
- * away, however many observers come.
- * The index is taken away by rb_live_drop(), which runs on the writer's CPU in a
- * work item, or after one on each CPU while writers are kept away: a writer has
- * preemption off from its look at cpu_buffer->live to its last store, so no writer
- * of that CPU is in between then. An RCU grace period would not do: functions are
- * traced where RCU does not watch, too.
+ * Life of an index. The first observer of a CPU's buffer makes the index. It stays
+ * with the buffer, and the writer keeps it up to date, until the buffer is resized
+ * or freed. So the watched CPU runs one work item when the index is made and one
+ * when it is removed, however many observers come in between.
+ *
+ * rb_live_drop() removes the index. It runs on the writer's CPU in a work item, or
+ * after a work item on each CPU while writers are kept away. A writer has
+ * preemption off from its load of cpu_buffer->live to its last store to the index,
+ * so no writer is between the two when a work item runs. An RCU grace period does
+ * not guarantee that, because functions are also traced where RCU does not watch.
  *
  * Locks: cpu_buffer->live_lock lets one caller at a time make an index. The
- * index itself is written by the writer, and under reader_lock by those who empty
- * or read the buffer, each in fields of their own.
+ * writer stores to the index without a lock; readers and resets store to fields of
+ * their own under reader_lock.
  */
 
 #include <linux/hrtimer.h>
@@ -73,27 +80,27 @@ static_assert(offsetof(struct trace_live_index, dropped) == 80);
 static_assert(offsetof(struct trace_live_index, read) == 128);
 static_assert(sizeof(struct trace_live_index) == 192);
 
-/* Sub-buffers that are described at a time, with interrupts off, but for the last try */
+/* How many sub-buffers are described with interrupts off at a time, except in the last try */
 #define RB_LIVE_CHUNK		64
 
-/* How often to begin again when what was described is gone already */
+/* How often to begin again when the sub-buffers described so far have been reused */
 #define RB_LIVE_TRIES		10
 
-/* How often a value that moves is looked at before it is left for later */
+/* How often to load a changing value before it is left to the timer, or taken as it is */
 #define RB_LIVE_LOOKS		100
 
 /**
  * struct rb_live_wait - the observers that sleep, see ring_buffer_observer.c
- * @lock: protects all of it; the writer reads the mark, @sleepers and @cpu without
- * @sleepers: the observers that wait for a mark, the nearest first
+ * @lock: protects all fields; the writer reads the mark, @sleepers and @cpu without it
+ * @sleepers: the observers that wait for a mark, the nearest mark first
  * @timing: the timer is started
- * @asked: the writer was told something since it was started
- * @cpu: where the last of them was that was not on the watched CPU; that one if all
- *	 of them were
- * @generation: of the nearest mark, its lower bits
- * @commit: of the same, the bytes that have to be committed there
+ * @asked: the writer was given a mark or a flag since the timer was started
+ * @cpu: the CPU of the last sleeper that was not on the watched CPU, or the watched CPU
+ *	 if all sleepers were there
+ * @generation: the generation of the nearest mark, its lower bits
+ * @commit: the bytes that have to be committed there
  * @work: wakes sleepers
- * @timer: looks once more whether there is something
+ * @timer: looks once more whether a mark is reached
  */
 struct rb_live_wait {
 	spinlock_t		lock;		/* see above */
@@ -114,9 +121,9 @@ struct rb_live_wait {
  * @subbufs: the entries in it, by id
  * @pages: the sub-buffers, by id
  * @index_pages: how many pages @index has
- * @work: describes what is in the buffer, on its CPU
- * @begun: it has run
- * @error: what came of it
+ * @work: describes the contents of the buffer, on the CPU of the buffer
+ * @begun: @work has run
+ * @error: the result of @work
  * @wait: the observers that sleep
  */
 struct rb_live {
@@ -137,8 +144,8 @@ static void rb_live_mark_near(struct rb_live *live, unsigned long generation);
 static void rb_live_wake_all(struct rb_live *live);
 
 /*
- * User space sees what the kernel wrote only where both use the same lines of
- * the data cache. Elsewhere each store of the writer would have to flush some.
+ * User space sees the stores of the kernel only where both use the same lines of
+ * the data cache. Elsewhere the writer would have to flush lines at each store.
  */
 static bool rb_live_supported(void)
 {
@@ -154,9 +161,9 @@ static bool rb_live_supported(void)
 }
 
 /*
- * A generation or an epoch, of which no more than a lower half of 0xffffffff may
- * be seen while its halves are stored one by one: trace_live.h says how it is
- * loaded. The upper half changes once in 2^32.
+ * Store a 64-bit field of the index. A 32-bit kernel stores the halves one by one.
+ * While they do not belong together, the lower half is 0xffffffff: trace_live.h says
+ * how an observer loads such a field. The upper half changes once in 2^32.
  */
 static void rb_live_store64(__u64 *shown, u64 value)
 {
@@ -168,15 +175,16 @@ static void rb_live_store64(__u64 *shown, u64 value)
 
 	if (half[!low] != upper_32_bits(value)) {
 		WRITE_ONCE(half[low], U32_MAX);
-		smp_wmb();	/* Pairs with the observer's loads of both halves */
+		/* These pair with the two smp_rmb() in rb_live_see64(), and the observer's */
+		smp_wmb();	/* With the new upper half, no old lower half is seen */
 		WRITE_ONCE(half[!low], upper_32_bits(value));
-		smp_wmb();	/* The same */
+		smp_wmb();	/* With the new lower half, the new upper half is seen */
 	}
 	WRITE_ONCE(half[low], lower_32_bits(value));
 #endif
 }
 
-/* As another CPU, or a context that interrupts none of those that store it */
+/* Load it on another CPU, or where no context that stores it is interrupted. */
 static u64 rb_live_see64(const __u64 *shown)
 {
 #if BITS_PER_LONG == 64
@@ -189,9 +197,9 @@ static u64 rb_live_see64(const __u64 *shown)
 
 	do {
 		upper = READ_ONCE(half[!low]);
-		smp_rmb();	/* Pairs with rb_live_store64() */
+		smp_rmb();	/* Pairs with the first smp_wmb() in rb_live_store64() */
 		lower = READ_ONCE(half[low]);
-		smp_rmb();	/* The same */
+		smp_rmb();	/* Pairs with the second one */
 	} while ((upper != READ_ONCE(half[!low]) || lower == U32_MAX) &&
 		 looks++ < RB_LIVE_LOOKS);
 
@@ -199,7 +207,7 @@ static u64 rb_live_see64(const __u64 *shown)
 #endif
 }
 
-/* For the context that stores it, or one that keeps that away */
+/* Load it in the context that stores it, or while that context is kept away. */
 static u64 rb_live_load64(const __u64 *shown)
 {
 #if BITS_PER_LONG == 64
@@ -220,7 +228,10 @@ static noinline void __rb_live_enter(struct rb_live *live,
 
 	rb_live_store64(&live->subbufs[next_page->live_id].generation,
 			generation + 1);
-	/* [ENTER] Nothing of the next page is changed before */
+	/*
+	 * [ENTER] Pairs with the observer's CHECK: an observer that has read a byte
+	 * which is stored to the next page from now on also sees its generation.
+	 */
 	smp_wmb();
 }
 
@@ -234,7 +245,7 @@ rb_live_enter(struct ring_buffer_per_cpu *cpu_buffer,
 		__rb_live_enter(live, tail_page, next_page);
 }
 
-/* Pages in the ring that are unread, the one just entered included */
+/* The number of unread pages in the ring, the one just entered included */
 static u32 rb_live_used(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	long used = local_read(&cpu_buffer->pages_touched) -
@@ -246,9 +257,9 @@ static u32 rb_live_used(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * Bytes of records on a page that the writer leaves. A discard may shorten it
- * after it got its padding: what lies behind belongs to no record then, and may
- * become the count of lost events.
+ * Bytes of records on a page that the writer leaves. A discard may shorten the page
+ * after it got its padding. The bytes behind the records belong to no record then,
+ * and a reader may store the number of lost events there.
  */
 static unsigned int rb_live_page_size(struct buffer_page *bpage)
 {
@@ -257,7 +268,7 @@ static unsigned int rb_live_page_size(struct buffer_page *bpage)
 	return bpage->real_end ? min_t(unsigned long, bpage->real_end, write) : write;
 }
 
-/* @page is final, and @next follows it, with the next generation. */
+/* Describe @page, which is final, and begin with @next, which follows it. */
 static void rb_live_describe(struct rb_live *live, struct buffer_page *page,
 			     struct buffer_page *next)
 {
@@ -281,7 +292,10 @@ static noinline void __rb_live_leave(struct rb_live *live,
 		rb_overrun64(cpu_buffer, local_read(&cpu_buffer->overrun));
 	WRITE_ONCE(index->used, rb_live_used(cpu_buffer));
 	WRITE_ONCE(index->commit_id, next->live_id);
-	/* [LEAVE] The above is there when the generation is seen */
+	/*
+	 * [LEAVE] Pairs with the observer's load of commit_generation: an observer
+	 * that sees the new one also sees all that is stored above.
+	 */
 	smp_wmb();
 	rb_live_store64(&index->commit_generation, generation);
 
@@ -299,8 +313,9 @@ rb_live_leave(struct ring_buffer_per_cpu *cpu_buffer,
 }
 
 /*
- * Bring a 64-bit count up to date with a counter of a machine word. Nested
- * writers may get here in any order: the last one to store agrees.
+ * Bring a 64-bit count up to date with a counter of a machine word. Nested writers
+ * may interrupt each other here: the loop goes on until the count agrees with the
+ * counter.
  */
 static void rb_live_count(__u64 *shown, local_t *count)
 {
@@ -325,7 +340,7 @@ static void rb_live_dropped(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_count(&live->index->commit_overrun, &cpu_buffer->commit_overrun);
 }
 
-/* What consumers have taken. Called at the end of whatever reads. */
+/* Store what consumers have taken. Each function that reads calls it at its end. */
 static void rb_reader_moved(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live = cpu_buffer->live;
@@ -340,7 +355,7 @@ static void rb_reader_moved(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(live->index->reader_read, cpu_buffer->reader_page->read);
 }
 
-/* The memory of the reader page was given away: there is nothing on it now. */
+/* The memory of the reader page was handed out: an empty page is in its place. */
 static void rb_live_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live = cpu_buffer->live;
@@ -353,8 +368,8 @@ static void rb_live_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 
 /*
  * Writers are kept away, and the buffer is about to be emptied. The epoch is odd
- * until rb_live_reset_end(). Before anything is cleared, observers have to find
- * that all they know is over.
+ * until rb_live_reset_end(). It changes before anything is cleared, so that
+ * observers drop all that they have read since.
  */
 static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 {
@@ -365,15 +380,21 @@ static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 		return;
 
 	rb_live_store64(&live->index->epoch, live->index->epoch + 1);
-	/* [RESET] A generation taken away is not taken for an overwritten one */
+	/*
+	 * [RESET] Pairs with CHECK: an observer that sees a generation of 0 also sees
+	 * the odd epoch, and does not take the sub-buffer for an overwritten one.
+	 */
 	smp_wmb();
 	for (id = 0; id < live->index->nr_subbufs; id++)
 		rb_live_store64(&live->subbufs[id].generation, 0);
-	/* [RESET] Nothing is cleared before */
+	/*
+	 * [RESET] Pairs with CHECK: an observer that has read anything of a page that
+	 * is being cleared also sees the generation of 0 and the odd epoch.
+	 */
 	smp_wmb();
 }
 
-/* It is empty. The first page of the ring is where writers begin anew. */
+/* The buffer is empty. Writers begin again at the first page of the ring. */
 static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct buffer_page *first = cpu_buffer->commit_page;
@@ -385,7 +406,7 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 		return;
 
 	index = live->index;
-	/* The tail was where the commit was: no event was being written */
+	/* No event was being written, so no generation is beyond this one */
 	generation = rb_live_load64(&index->commit_generation) + 1;
 	rb_live_store64(&live->subbufs[first->live_id].generation, generation);
 	live->subbufs[first->live_id].before = 0;
@@ -396,7 +417,10 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(index->commit_id, first->live_id);
 	rb_live_store64(&index->commit_generation, generation);
 	rb_reader_moved(cpu_buffer);
-	/* [RESET] All that the new epoch begins with is there before it */
+	/*
+	 * [RESET] Pairs with the observer's load of the epoch: an observer that sees
+	 * the new epoch also sees all that it begins with.
+	 */
 	smp_wmb();
 	rb_live_store64(&index->epoch, index->epoch + 1);
 
@@ -406,10 +430,10 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 /**
  * struct rb_live_walk - how far the sub-buffers are described
  * @live: the index
- * @page: the last one that is
- * @described: how many are
- * @gone: how many had been read or lost when it began
- * @limit: how many to describe at a time
+ * @page: the last sub-buffer that is described
+ * @described: how many sub-buffers are described
+ * @gone: how many sub-buffers had been read or lost when the walk began
+ * @limit: how many sub-buffers to describe at a time
  */
 struct rb_live_walk {
 	struct rb_live		*live;
@@ -426,8 +450,8 @@ static unsigned long rb_live_gone(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * Begin with the reader page if there is something on it, else with the head. No
- * event is being written, so the counters are exact.
+ * Begin with the reader page if there is anything on it, otherwise with the head
+ * page. No event is being written, so the counters are exact.
  */
 static bool rb_live_walk_begin(struct rb_live_walk *walk)
 {
@@ -460,7 +484,7 @@ static bool rb_live_walk_begin(struct rb_live_walk *walk)
 	return true;
 }
 
-/* From the reader page to the head, events may be missing. */
+/* Count the events before the head page: some may be lost behind the reader page. */
 static u64 rb_live_before_head(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	u64 first = rb_read64(cpu_buffer) -
@@ -501,9 +525,8 @@ static bool rb_live_walk_step(struct rb_live_walk *walk)
 }
 
 /*
- * All is described up to the page that is written: let the writer go on from
- * there. No writer is on its way, but for an NMI: if one has written while this
- * was done, begin again.
+ * All sub-buffers up to the commit page are described: let the writer go on from
+ * there. Only an NMI can write meanwhile. If one has, return false to begin again.
  */
 static bool rb_live_publish(struct rb_live *live, struct buffer_page *commit)
 {
@@ -537,9 +560,9 @@ static bool rb_live_publish(struct rb_live *live, struct buffer_page *commit)
 }
 
 /*
- * Describe what comes next, with interrupts off. Returns 1 when all is done, 0
- * if there is more, and -EAGAIN if what was described is gone: consumers or the
- * writer have come as far as the walk.
+ * Describe the next sub-buffers, with interrupts off. Returns 1 when all is done, 0
+ * if there are more, and -EAGAIN to begin again, because consumers or the writer
+ * have come as far as the walk.
  */
 static int rb_live_walk_on(struct rb_live_walk *walk)
 {
@@ -564,7 +587,7 @@ static int rb_live_walk_on(struct rb_live_walk *walk)
 	return rb_live_publish(walk->live, walk->page) ? 1 : -EAGAIN;
 }
 
-/* As if it were just allocated. The generations of another try are not valid. */
+/* Clear the generations that a failed try has stored. */
 static void rb_live_blank(struct rb_live *live)
 {
 	u32 id;
@@ -576,10 +599,10 @@ static void rb_live_blank(struct rb_live *live)
 }
 
 /*
- * Describe the sub-buffers that hold something, from the oldest to the one that
- * is written, and let the writer go on. This runs on the writer's CPU in a work
- * item, or that CPU is offline: no writer is interrupted by it. Interrupts come
- * between one chunk and the next.
+ * Describe the sub-buffers that hold events, from the oldest one to the commit page,
+ * and let the writer go on. This runs in a work item on the writer's CPU, or while
+ * that CPU is offline, so it never interrupts a writer. Interrupts are enabled
+ * between two chunks.
  */
 static int rb_live_begin(struct rb_live *live)
 {
@@ -595,7 +618,7 @@ static int rb_live_begin(struct rb_live *live)
 		if (ret == -EAGAIN) {
 			rb_live_blank(live);
 			walk.described = 0;
-			/* The last try is one chunk: nothing but an NMI is quicker */
+			/* The last try is one chunk: only an NMI can get in its way */
 			if (++tries == RB_LIVE_TRIES - 1)
 				walk.limit = ULONG_MAX;
 		}
@@ -614,8 +637,8 @@ static void rb_live_begin_work(struct work_struct *work)
 }
 
 /*
- * A CPU that a real-time task keeps for itself may never come to the work item, so
- * the caller can be killed before it begins.
+ * A CPU that is busy with a real-time task may never run the work item. So the
+ * caller can be killed until the work item begins.
  */
 static int rb_live_begin_on(struct rb_live *live, int cpu)
 {
@@ -627,15 +650,15 @@ static int rb_live_begin_on(struct rb_live *live, int cpu)
 			return -EINTR;
 		wait_for_completion(&live->begun);
 	}
-	/* It is done with the memory that it lies in */
+	/* The caller may free the memory that the work item is in */
 	flush_work(&live->work);
 
 	return live->error;
 }
 
 /*
- * Give each sub-buffer a number that it keeps as long as the index is there. The
- * caller holds a mapping, which lists them.
+ * Give each sub-buffer a number that it keeps as long as the index exists. The
+ * caller holds a mapping, so that ->subbufs lists them.
  */
 static void rb_live_number(struct rb_live *live)
 {
@@ -656,7 +679,7 @@ static void rb_live_free(struct rb_live *live)
 	vfree(live);
 }
 
-/* What never changes. The others begin as 0. */
+/* Set the fields that never change, and the epoch. The others begin with 0. */
 static void rb_live_init_index(struct rb_live *live)
 {
 	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
@@ -674,7 +697,7 @@ static void rb_live_init_index(struct rb_live *live)
 	index->data_offset = BUF_PAGE_HDR_SIZE;
 	index->commit_offset = offsetof(struct buffer_data_page, commit);
 	index->commit_size = sizeof_field(struct buffer_data_page, commit);
-	/* A position in another index shall not pass for one in this */
+	/* A position in an earlier index must not be valid in this one */
 	index->epoch = cpu_buffer->live_epoch + 2;
 }
 
@@ -689,7 +712,7 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 	if (size > SIZE_MAX - PAGE_SIZE || nr_subbufs > U32_MAX)
 		return NULL;
 
-	/* Not from a slab: for that, irq_work_queue_on() has KASAN take a lock */
+	/* Not from a slab, for which KASAN takes a lock in irq_work_queue_on() */
 	live = vzalloc(sizeof(*live));
 	if (!live)
 		return NULL;
@@ -710,7 +733,7 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 	return live;
 }
 
-/* From no index to one. */
+/* Make the index of a buffer that has none. */
 static int rb_live_make(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live;
@@ -735,16 +758,16 @@ static int rb_live_make(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * The sub-buffers are about to change, or to go. There is no observer. This runs
- * on the writer's CPU in a work item, or writers are gone for good: no writer is
- * still at the index afterwards.
+ * Remove the index, because the sub-buffers are about to be replaced or freed. There
+ * is no observer. This runs on the writer's CPU in a work item, or when writers are
+ * kept away, so no writer uses the index afterwards.
  */
 static void rb_live_drop(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live;
 	unsigned long flags;
 
-	/* A reset and readers hold it, too, and use the index */
+	/* Readers and resets use the index under reader_lock */
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 	live = cpu_buffer->live;
 	WRITE_ONCE(cpu_buffer->live, NULL);

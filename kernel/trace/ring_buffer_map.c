@@ -2,37 +2,40 @@
 /*
  * Ring buffer mapping: what user space needs to read a CPU's buffer in place.
  *
- * This file is included in ring_buffer.c. It knows about memory only: which
- * pages a mapping is made of, how many mappings there are, and what the meta
- * page tells. Putting the pages into an address space is trace_mmap.c's part.
+ * This file is included in ring_buffer.c. It handles memory only: which pages
+ * a mapping consists of, how many mappings there are, and what is in the meta
+ * page. trace_mmap.c puts the pages into an address space.
  *
  * A CPU's buffer is mapped while its count of mappings, ->mapped, is not 0.
  * The first mapping allocates the meta area, numbers the sub-buffers and lists
- * them by number (their id) in ->subbufs; the last one to go frees both. While
- * the buffer is mapped, its sub-buffers stay the same memory in the same
- * number: a resize is refused, and a reader copies a sub-buffer where it would
- * otherwise take it away.
+ * them by number (their id) in ->subbufs; the end of the last one frees both.
+ * While the buffer is mapped, its sub-buffers keep their memory and their ids:
+ * a resize is refused, and a reader copies a sub-buffer where it would
+ * otherwise exchange it for another page.
  *
  * Locks, outermost first:
  *
  *   mmap_lock			the callers that map, duplicate and unmap hold it
- *   cpu_buffer->mapping_lock	the count, and one first mapping at a time
+ *   cpu_buffer->mapping_lock	protects the count, and lets one caller at a time
+ *				make the first mapping
  *   buffer->mutex		keeps resizes away while the first mapping is made
- *   cpu_buffer->reader_lock	->mapped, ->subbufs and ->meta_page change from
- *				and to 0 under it, and the meta page is written
- *				under it: readers of the ring buffer hold it
+ *   cpu_buffer->reader_lock	held by readers of the ring buffer, which write
+ *				the meta page under it; ->subbufs and ->meta_page
+ *				are set and cleared, and ->mapped changes from
+ *				and to 0, under it only
  *
- * Writers know nothing of a mapping, nor do they wait for anything here.
+ * The writer does not know about mappings, and waits for nothing here.
  *
- * Not protected: the sub-buffers themselves. A user sees a writer at work in
- * the reader sub-buffer, and sees those in the ring being overwritten. He may
- * trust what TRACE_MMAP_IOCTL_GET_READER told him to be his.
+ * The sub-buffers themselves are not protected: user space sees the writer at
+ * work in the reader sub-buffer, and sees sub-buffers in the ring being
+ * overwritten. Only the bytes that TRACE_MMAP_IOCTL_GET_READER has handed out
+ * stay as they are.
  */
 
 #include <linux/cacheflush.h>
 #include <uapi/linux/trace_mmap.h>
 
-/* User space has the layout from its own header: it can not change */
+/* User space has a copy of this layout: it must never change */
 static_assert(offsetof(struct trace_buffer_meta, subbuf_size) == 8);
 static_assert(offsetof(struct trace_buffer_meta, reader.lost_events) == 16);
 static_assert(offsetof(struct trace_buffer_meta, reader.id) == 24);
@@ -48,14 +51,17 @@ static_assert(sizeof(struct trace_buffer_meta) == 80);
 /*
  * The counters of the ring buffer are machine words, those of the meta page
  * have 64 bits. On 32-bit machines the upper half comes from an epoch beside
- * the counter: how often the counter's top bit has changed. Whoever advances
- * the counter brings the epoch up to date at least once a sub-buffer, so that
- * the counter never runs ahead of it by 2^31.
+ * the counter: how often the counter's top bit has changed. The context that
+ * advances the counter updates the epoch at least once a sub-buffer, so the
+ * counter is never ahead of the epoch by 2^31 or more.
  */
 #if BITS_PER_LONG == 32
 static void rb_epoch_update(u32 *epoch, u32 count)
 {
-	/* Pairs with [EPOCH] in rb_epoch_count(): the count was there first */
+	/*
+	 * Pairs with [EPOCH]: a load that sees the new epoch is followed by one
+	 * that sees @count, or a later value of the counter.
+	 */
 	smp_wmb();
 	if ((*epoch ^ (count >> 31)) & 1)
 		WRITE_ONCE(*epoch, *epoch + 1);
@@ -74,7 +80,10 @@ static u64 rb_epoch_count(const u32 *epoch, local_t *count)
 {
 	u32 seen = READ_ONCE(*epoch);
 
-	/* [EPOCH] Not before the epoch: see rb_epoch_update() */
+	/*
+	 * [EPOCH] Pairs with smp_wmb() in rb_epoch_update(): the counter below is
+	 * at least as new as the epoch above.
+	 */
 	smp_rmb();
 	return rb_epoch_extend(seen, local_read(count));
 }
@@ -100,12 +109,15 @@ static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	u32 epoch = READ_ONCE(cpu_buffer->read_epoch);
 
-	/* The writer asks too, without a lock: the epoch is the older one */
-	smp_rmb();	/* Pairs with the reader's reader_lock */
+	/* [EPOCH] As in rb_epoch_count(): the writer calls this without a lock */
+	smp_rmb();	/* Pairs with smp_wmb() in rb_epoch_update() */
 	return rb_epoch_extend(epoch, READ_ONCE(cpu_buffer->read));
 }
 
-/* What is unread fits into memory, so the difference needs no epoch */
+/*
+ * The events that are neither read nor overrun are in memory. So 32 bits are
+ * enough for their number, and overrun needs no epoch.
+ */
 static u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer, u32 overrun)
 {
 	u64 entries = rb_entries64(cpu_buffer);
@@ -172,7 +184,7 @@ static void rb_mapping_init(struct ring_buffer_per_cpu *cpu_buffer)
 	mutex_init(&cpu_buffer->mapping_lock);
 }
 
-/* Where data caches alias, user space may see an old line of @addr */
+/* Where data caches alias, user space would see old cache lines of @addr. */
 static void rb_flush_to_user(void *addr, unsigned int order)
 {
 	struct page *page = virt_to_page(addr);
@@ -185,7 +197,7 @@ static void rb_flush_to_user(void *addr, unsigned int order)
 		flush_dcache_page(page + i);
 }
 
-/* Tell user space how things are. Called at the end of whatever reads. */
+/* Update the meta page. Each function that reads or resets calls it at its end. */
 static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct trace_buffer_meta *meta = cpu_buffer->meta_page;
@@ -198,7 +210,7 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(meta->reader.id, reader->id);
 	WRITE_ONCE(meta->reader.read, reader->read);
 
-	/* In this order, so that no more events are gone than there were */
+	/* In this order, so that overrun + read never exceeds entries */
 	overrun = rb_overrun64(cpu_buffer, local_read(&cpu_buffer->overrun));
 	WRITE_ONCE(meta->overrun, overrun);
 	WRITE_ONCE(meta->read, rb_read64(cpu_buffer));
@@ -213,14 +225,14 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 
 static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	/* From and to 0 under reader_lock only, but not from 1 to 2 */
+	/* Without reader_lock, ->mapped does not change from or to 0 */
 	if (READ_ONCE(cpu_buffer->mapped))
 		__rb_update_meta_page(cpu_buffer);
 }
 
 /*
- * The reader page was just taken out of the ring, with @overrun events lost
- * until then since the last reset.
+ * A new reader page was just taken out of the ring. Until then, @overrun events
+ * were lost since the last reset.
  */
 static void rb_new_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 			       unsigned long overrun)
@@ -233,7 +245,7 @@ static void rb_new_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 	rb_read_epoch_update(cpu_buffer);
 }
 
-/* The reader page was given away, and replaced by an empty one. */
+/* The memory of the reader page was handed out and replaced by an empty page. */
 static void rb_reader_page_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	cpu_buffer->reader_lost = 0;
@@ -271,10 +283,11 @@ static bool rb_consume_event(struct ring_buffer_per_cpu *cpu_buffer,
 }
 
 /*
- * Tell the loss on a sub-buffer that the writer has left, as
- * ring_buffer_read_page() does on its copy: in the commit word, and its number
- * behind the records. What lies there is padding that belongs to no record, see
- * rb_commit_full_page(). There is no room on a sub-buffer that is full.
+ * Mark a sub-buffer that the writer has left as one that follows lost events, as
+ * ring_buffer_read_page() marks its copy: with a flag in the commit word, and
+ * with the number of lost events behind the records. Only padding is there,
+ * which belongs to no record, see rb_commit_full_page(). A sub-buffer that is
+ * full of records has no room for the number, and gets the flag only.
  */
 static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 				struct buffer_page *reader, unsigned int commit)
@@ -285,8 +298,10 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 	unsigned long marks = (unsigned int)RB_MISSED_EVENTS;
 
 	/*
-	 * [LEFT] An observer that has seen the number or the marks sees at CHECK
-	 * that commit_generation has moved. As in rb_swap_reader_page().
+	 * [LEFT] Pairs with the observer's CHECK: an observer that has read the
+	 * number or the marks stored below also sees at CHECK that
+	 * commit_generation has moved on. It is a full barrier for the reason
+	 * that rb_swap_reader_page() gives.
 	 */
 	smp_mb();
 
@@ -302,9 +317,9 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 /*
  * Consume what is unread on the reader page.
  *
- * When the writer has left it, what it holds is known from its own counter of
- * entries: the cost does not depend on their number. Only on the page that is
- * still being written the events have to be counted, those that are new.
+ * If the writer has left the page, the page's own counter tells how many events
+ * it holds, so the cost does not depend on that number. On a page that is still
+ * being written, the new events have to be counted one by one.
  */
 static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 				   struct buffer_page *reader)
@@ -313,15 +328,15 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 	bool left;
 
 	/*
-	 * The commit index and the counter of a page that was left are final,
-	 * and the commit may be marked. Pairs with [LEFT] in
-	 * rb_commit_leave_page().
+	 * Pairs with [LEFT] in rb_commit_leave_page(): if the writer is seen to
+	 * have left the page, the commit index and the counter loaded below are
+	 * final, and the reader may mark the commit word.
 	 */
 	left = smp_load_acquire(&cpu_buffer->commit_page) != reader;
 	commit = rb_page_commit(reader);
 
 	if (!left) {
-		/* No event before its commit. See rb_set_commit_to_write(). */
+		/* Pairs with [COMMIT]: what the commit covers is seen below */
 		smp_rmb();
 		while (reader->read < commit &&
 		       rb_consume_event(cpu_buffer, reader, commit))
@@ -338,9 +353,9 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 }
 
 /*
- * The page to consume from: the reader page, or the next one if all of it was
- * read. What rb_get_reader_page() does, cheaper: there is no need to wait for a
- * writer, as nothing past the commit is looked at.
+ * Find the page to consume from: the reader page, or the next one if all of the
+ * reader page was read. This does the work of rb_get_reader_page() at less cost:
+ * it looks at nothing past the commit, so it need not wait for the writer.
  */
 static struct buffer_page *
 rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
@@ -349,8 +364,10 @@ rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
 	struct buffer_page *commit;
 
 	/*
-	 * It is not emptied before it is final, and all of it was read: first
-	 * whether the writer has left, then what there is. Pairs with [LEFT].
+	 * The reader page may be replaced only when the writer has left it and
+	 * all of it was read. So load commit_page first. Pairs with [LEFT] in
+	 * rb_commit_leave_page(): if the writer is seen to have left the page,
+	 * the commit loaded afterwards is final.
 	 */
 	commit = smp_load_acquire(&cpu_buffer->commit_page);
 	if (reader->read < rb_page_commit(reader))
@@ -359,7 +376,7 @@ rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
 	if (commit == reader || !rb_num_of_entries(cpu_buffer))
 		return NULL;
 
-	/* Not to be taken: a page that has no more than begun events */
+	/* Do not take a page on which no event is committed yet */
 	if (!rb_page_commit(commit) && rb_set_head_page(cpu_buffer) == commit)
 		return NULL;
 
@@ -373,14 +390,14 @@ rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /**
- * ring_buffer_map_get_reader - consume what is new, for a mapping's user
+ * ring_buffer_map_get_reader - consume what is new in a mapped buffer
  * @buffer: the buffer to read
  * @cpu: the CPU whose buffer to read
  *
  * Unread bytes on the reader sub-buffer count as consumed afterwards. If there
- * are none, the next sub-buffer that has data becomes the reader, and its bytes
- * count as consumed. The meta page tells which and how many, and is brought up
- * to date in any case.
+ * are none, the next sub-buffer that has data becomes the reader's, and its
+ * bytes count as consumed. The meta page, which is updated in any case, tells
+ * which sub-buffer that is and how many bytes of it were consumed.
  *
  * Context: Takes cpu_buffer->reader_lock with interrupts off. Does not sleep.
  *
@@ -409,7 +426,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 	reader = rb_map_reader_page(cpu_buffer);
 	if (reader) {
 		rb_consume_reader_page(cpu_buffer, reader);
-		/* User space is told of it now, no other reader has to be */
+		/* The meta page has the loss: no other reader is to report it */
 		cpu_buffer->lost_events = 0;
 		rb_flush_to_user(reader->page, reader->order);
 	}
@@ -421,7 +438,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 }
 
 /**
- * ring_buffer_mapped - is the buffer of a CPU mapped?
+ * ring_buffer_mapped - tell whether the buffer of a CPU is mapped
  * @buffer: the buffer to look at
  * @cpu: the CPU whose buffer to look at
  *
@@ -452,8 +469,8 @@ static bool rb_map_wait_cond(void *data)
  * ring_buffer_map_wait - wait for data in a mapped buffer
  * @buffer: the buffer to wait for
  * @cpu: the CPU whose buffer to wait for
- * @full: the percentage of sub-buffers that have to be filled, 0: any event
- * @cond: what ends the wait besides data; who makes it true has to call
+ * @full: the percentage of sub-buffers that have to be filled, or 0 for any event
+ * @cond: what ends the wait besides data; code that makes it true has to call
  *	  ring_buffer_wake_waiters() afterwards
  * @data: what @cond is called with
  *
@@ -505,7 +522,7 @@ rb_alloc_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	return meta;
 }
 
-/* Number the sub-buffers: the reader's is 0, then along the ring. */
+/* Number the sub-buffers: the reader's is 0, the others follow along the ring. */
 static int rb_number_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 			     struct buffer_page **subbufs)
 {
@@ -533,7 +550,7 @@ static int rb_number_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 	return 0;
 }
 
-/* From nobody to the first who maps this buffer. */
+/* Prepare a buffer that is not mapped yet for its first mapping. */
 static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct trace_buffer_meta *meta;
@@ -583,17 +600,17 @@ static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
  * @buffer: the buffer to map
  * @cpu: the CPU whose buffer to map
  *
- * The first mapping numbers the sub-buffers and makes the meta page. From then
- * until ring_buffer_unmap() was called as often as this function succeeded, the
- * buffer can not be resized and ring_buffer_map_page() answers.
+ * The first mapping numbers the sub-buffers and makes the meta page. Until each
+ * mapping was ended by ring_buffer_unmap(), the buffer cannot be resized and
+ * ring_buffer_map_page() may be called.
  *
  * Context: May sleep, and may be called with mmap_lock held. Takes
- * cpu_buffer->mapping_lock, and buffer->mutex for the first mapping. Waits for
- * no grace period of its own.
+ * cpu_buffer->mapping_lock, and buffer->mutex for the first mapping. Does not
+ * wait for a grace period itself.
  *
  * Return: 0, or
  *   -EINVAL	there is no buffer for @cpu
- *   -ENODEV	the buffer is broken, a warning has said so
+ *   -ENODEV	the ring buffer is damaged, which the kernel has warned of
  *   -ENOMEM	no memory for the meta page or the list of sub-buffers
  *   -EBUSY	there are too many mappings to count
  */
@@ -624,7 +641,8 @@ int ring_buffer_map(struct trace_buffer *buffer, int cpu)
  * @buffer: the buffer that is mapped
  * @cpu: the CPU whose buffer is mapped
  *
- * For who holds a mapping and can not fail to copy it, as at fork().
+ * For callers that hold a mapping and copy it where that cannot fail, as at
+ * fork().
  *
  * Context: May sleep, and may be called with mmap_lock held. Takes
  * cpu_buffer->mapping_lock.
@@ -639,7 +657,7 @@ void ring_buffer_map_dup(struct trace_buffer *buffer, int cpu)
 	mutex_unlock(&cpu_buffer->mapping_lock);
 }
 
-/* From the last mapping to none. */
+/* End the last mapping of a buffer. */
 static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	unsigned int order = cpu_buffer->reader_page->order;
@@ -655,7 +673,7 @@ static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
 	cpu_buffer->subbufs = NULL;
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
-	/* Nobody is going to tell those who wait in ring_buffer_map_wait() */
+	/* Wake the waiters in ring_buffer_map_wait(): their wait ends here */
 	irq_work_queue(&cpu_buffer->irq_work.work);
 
 	free_pages((unsigned long)meta, order);
@@ -686,7 +704,7 @@ void ring_buffer_unmap(struct trace_buffer *buffer, int cpu)
 }
 
 /**
- * ring_buffer_map_size - how much there is to map
+ * ring_buffer_map_size - get the size of a whole mapping
  * @buffer: the buffer that is mapped
  * @cpu: the CPU whose buffer is mapped
  * @subbuf_order: where to store the order of a sub-buffer, in pages
@@ -702,12 +720,12 @@ unsigned long ring_buffer_map_size(struct trace_buffer *buffer, int cpu,
 
 	*subbuf_order = buffer->subbuf_order;
 
-	/* The meta area is as large as a sub-buffer, and one is the reader's */
+	/* The ring, the reader page, and the meta area, as large as a sub-buffer */
 	return (cpu_buffer->nr_pages + 2) << buffer->subbuf_order;
 }
 
 /**
- * ring_buffer_map_page - find a page of what is mapped
+ * ring_buffer_map_page - find a page of a mapping
  * @buffer: the buffer that is mapped
  * @cpu: the CPU whose buffer is mapped
  * @pgoff: the page's number, from the start of the meta area

@@ -7,45 +7,48 @@
  * the index that observers follow the writer by.
  *
  * An observer is a reference to the buffer: while there is one, the buffer counts
- * as mapped. It has a position, which it is told, and a queue of tasks that sleep
- * until enough was committed beyond that. This place in the stream of all bytes
- * ever committed is its mark. It is a sleeper from when it is told a position until
- * its mark is reached; then it is readable, until it is told another position.
+ * as mapped. User space sets the observer's position, and tasks sleep on its queue
+ * until enough was committed beyond that position. The place where that is so, in
+ * the stream of all bytes ever committed, is the observer's mark. An observer is a
+ * sleeper from the moment its position is set until its mark is reached. Then it is
+ * readable until its position is set again.
  *
- * What each of them does, so that nothing is done to the watched CPU for the sake
- * of a sleeper, nor much by it:
+ * A sleeper must not disturb the watched CPU, and must cost the writer little. So
+ * the work is divided as follows:
  *
- *   the observer	enters itself among the sleepers, which are kept in the order
- *			of their marks, and tells the writer the nearest mark. If that
- *			is in the sub-buffer the writer commits to, it sets
- *			live_pending. Then it looks once more.
- *   the writer		looks at live_pending after each commit. When it is set,
- *			the writer compares the commit with the mark, and if that
- *			is reached clears the flag and queues the work. When it
- *			leaves a sub-buffer and enters that of the mark, it sets the
- *			flag. A mark beyond that costs it nothing. How many sleepers
- *			there are makes no difference to it.
+ *   the observer	adds itself to the sleepers, which are sorted by their marks,
+ *			and gives the nearest mark to the writer. If that mark is in
+ *			the sub-buffer that the writer commits to, it sets
+ *			live_pending. Then it looks at the commit once more.
+ *   the writer		looks at live_pending after each commit. If the flag is set
+ *			and the commit has reached the mark, the writer clears the
+ *			flag and queues the work. When the writer leaves a sub-buffer
+ *			and enters the one of the mark, it sets the flag. A mark
+ *			beyond that costs it nothing, and the number of sleepers
+ *			makes no difference to it.
  *   the work		runs on the CPU of the last observer that went to sleep on
- *			another CPU than the writer's, which is not interrupted. It
- *			wakes the sleepers whose mark is reached, and tells the
- *			writer the next mark.
- *   the timer		looks again, 1 ms after the observer did, and wakes too.
+ *			another CPU than the watched one, so that the watched CPU is
+ *			not interrupted. It wakes the sleepers whose mark is reached,
+ *			and gives the next mark to the writer.
+ *   the timer		looks at the commit again, 1 ms after the observer did, and
+ *			wakes sleepers as the work does.
  *
- * To be woken writes events itself, on the observer's CPU, where idling, timers or
- * scheduling are traced, and so does each call, where functions or system calls are.
- * These may be what it waits for, if that CPU is the one it watches, or what an
- * observer waits for that it wakes in turn. So an observer has RB_LIVE_BURST wake-ups
- * at once and one more in each RB_LIVE_REST_NS, or, on the watched CPU, where each
- * brings the next one, in each RB_LIVE_HOME_REST_NS. When they are used up, it is
- * held until the next one is due, though there may be enough: its mark is then half
- * the ring from its position, so that it is not late for what would be overwritten.
- * Each position that it is told takes one wake-up, also where there is enough from the
- * beginning.
+ * Waking an observer writes events itself on the observer's CPU if idling, timers or
+ * scheduling are traced, and so does each of its calls if functions or system calls
+ * are traced. If the observer watches its own CPU, it may be waiting for these very
+ * events; or another observer may, which then wakes the first one in turn. So the
+ * wake-ups of an observer are limited: it has RB_LIVE_BURST of them at once, and
+ * one more in each RB_LIVE_REST_NS, or in each RB_LIVE_HOME_REST_NS if it is on the
+ * watched CPU, where each wake-up brings about the next one. An observer that has
+ * used them up is held until the next one is due, even if there is enough for it.
+ * Meanwhile its mark is half the ring away from its position, so that it still wakes
+ * before events are overwritten. Each position takes one wake-up, even if there is
+ * enough for it from the beginning.
  *
- * A reset wakes them all, held or not: each whose position is of another epoch is due.
- * These are first among the sleepers, those that were told a position since are not.
+ * A reset wakes all sleepers, also those that are held: a sleeper is due if its
+ * position is of another epoch. Such sleepers come first in the order of sleepers.
  *
- * What orders them, by the labels:
+ * What orders observer and writer, by the labels:
  *
  *	observer, or the work			writer
  *
@@ -55,35 +58,35 @@
  *	loads the commit			loads live_pending, or the mark
  *						and whether there is a sleeper
  *
- * [ARM] keeps the observer from looking before the writer can see the flag. [B] is
- * no barrier: a full one would have to be paid for with every event. So the writer
- * may load an old flag while its commit is still in its store buffer, and then
- * the observer has seen neither. A store buffer is empty a long time before the
- * timer looks again: it finds what was committed by then, and a writer that
- * commits later has seen the flag. The timer also finds a mark of which the writer
- * saw one half only. A flag that the writer clears at the moment the observer sets
- * it is set again by the work, which the writer queues afterwards.
+ * [ARM] keeps the observer from loading the commit before the writer can see the
+ * flag. [B] is no barrier, because every event would have to pay for a full one. So
+ * the writer may load an old flag while its commit is still in its store buffer,
+ * and the observer may miss that commit. The store buffer is empty long before the
+ * timer looks again. The timer then finds that commit, and a later commit finds the
+ * flag. The timer also covers a writer that has seen only one half of a mark. If
+ * the writer clears the flag while the observer sets it, the work, which the writer
+ * queues afterwards, sets it again.
  *
- * An interrupt or NMI of the writer's CPU that commits is a writer as well. From
- * an NMI, which a kprobe's breakpoint is on x86, no other CPU can be reached: the
- * work runs on the writer's own then.
+ * An interrupt or NMI on the watched CPU that commits is a writer as well. An NMI
+ * (on x86, the breakpoint of a kprobe counts as one) cannot reach another CPU: then
+ * the work runs on the watched CPU.
  */
 
 #include <linux/context_tracking_irq.h>
 #include <linux/cpu.h>
 
-/* When the timer looks: later than any store buffer takes to become empty */
+/* After this time the timer looks: by then a store buffer has long become empty */
 #define RB_LIVE_LOOK_NS		NSEC_PER_MSEC
 
-/* Observers that are woken at a time, with interrupts off, and all tasks of each */
+/* How many observers, with all their tasks, are woken at a time with interrupts off */
 #define RB_LIVE_WAKE_BATCH	32
 
-/* Wake-ups of an observer at once, then one in each of these times */
+/* An observer has a burst of wake-ups, then one in each of these times */
 #define RB_LIVE_BURST		2
 #define RB_LIVE_REST_NS		(NSEC_PER_SEC / 100)
 #define RB_LIVE_HOME_REST_NS	(NSEC_PER_SEC / 8)
 
-/* A place in the stream of all bytes that were ever committed */
+/* A place in the stream of all bytes ever committed */
 struct rb_live_place {
 	u64		generation;
 	unsigned int	commit;
@@ -93,15 +96,15 @@ struct rb_live_place {
  * struct ring_buffer_observer - an observer of a CPU's buffer
  * @cpu_buffer: the buffer
  * @live: its index
- * @queue: tasks that sleep until there is more
- * @node: among the sleepers, if @sleeps
- * @enough: where there is enough
- * @mark: of a sleeper: where it is woken; @enough, or later while it is held
+ * @queue: the tasks that sleep until there is more
+ * @node: the node in the tree of sleepers, if @sleeps
+ * @enough: the place where enough is committed
+ * @mark: the place where a sleeper is woken: @enough, or another one while it is held
  * @epoch: the epoch of these places
  * @sleeps: whether it is a sleeper
- * @home: whether it was on the watched CPU since it was told its position
+ * @home: whether it was on the watched CPU since its position was set
  * @held: whether it is a sleeper that is held, until @timer expires at the latest
- * @rested: when it has rested from all its wake-ups
+ * @rested: the time when it has its whole burst of wake-ups again
  * @timer: ends the hold
  *
  * All but the first three are protected by @live->wait.lock.
@@ -123,7 +126,7 @@ struct ring_buffer_observer {
 
 #define node_to_observer(n)	rb_entry(n, struct ring_buffer_observer, node)
 
-/* Is the place @a at @b, or past it? */
+/* Return whether the place @a is at @b or past it. */
 static bool rb_live_reached(const struct rb_live_place *a,
 			    const struct rb_live_place *b)
 {
@@ -131,7 +134,7 @@ static bool rb_live_reached(const struct rb_live_place *a,
 	       (a->generation == b->generation && a->commit >= b->commit);
 }
 
-/* Those of an earlier epoch come first: a reset wakes them. */
+/* The order of sleepers: those of an earlier epoch come first, as a reset wakes them. */
 static bool rb_live_less(struct rb_node *a, const struct rb_node *b)
 {
 	struct ring_buffer_observer *first = node_to_observer(a);
@@ -144,8 +147,9 @@ static bool rb_live_less(struct rb_node *a, const struct rb_node *b)
 }
 
 /*
- * The commit as another CPU sees it. False if it was not to be found: the writer
- * is very quick, or the buffer is being emptied. The caller looks again later.
+ * Load the place of the commit on any CPU. Returns false if that has failed, because
+ * the writer is very fast or the buffer is being emptied. The caller looks again
+ * later.
  */
 static bool rb_live_commit(struct rb_live *live, struct rb_live_place *place)
 {
@@ -155,10 +159,10 @@ static bool rb_live_commit(struct rb_live *live, struct rb_live_place *place)
 
 	for (looks = 0; looks < RB_LIVE_LOOKS; looks++) {
 		place->generation = rb_live_see64(&index->commit_generation);
-		smp_rmb();	/* Pairs with [LEAVE] */
+		smp_rmb();	/* Pairs with [LEAVE]: commit_id is at least as new */
 		id = READ_ONCE(index->commit_id);
 		place->commit = rb_page_commit(live->pages[id]);
-		smp_rmb();	/* As an observer's CHECK */
+		smp_rmb();	/* CHECK, pairs with [ENTER] and [LEFT] */
 		if (rb_live_see64(&index->commit_generation) == place->generation &&
 		    rb_live_see64(&live->subbufs[id].generation) == place->generation)
 			return true;
@@ -168,7 +172,7 @@ static bool rb_live_commit(struct rb_live *live, struct rb_live_place *place)
 	return false;
 }
 
-/* Has the writer come to @place, as far as can be seen? */
+/* Return whether the writer is seen to have reached @place. */
 static bool rb_live_written(struct rb_live *live, const struct rb_live_place *place)
 {
 	struct rb_live_place now;
@@ -176,7 +180,10 @@ static bool rb_live_written(struct rb_live *live, const struct rb_live_place *pl
 	return rb_live_commit(live, &now) && rb_live_reached(&now, place);
 }
 
-/* Is its position of another epoch? Not while the buffer is being emptied. */
+/*
+ * Return whether the buffer was reset since the observer's position was set, and is
+ * not being emptied any more.
+ */
 static bool rb_live_was_reset(struct ring_buffer_observer *observer)
 {
 	u64 epoch = rb_live_see64(&observer->live->index->epoch);
@@ -184,7 +191,7 @@ static bool rb_live_was_reset(struct ring_buffer_observer *observer)
 	return epoch != observer->epoch && !(epoch & 1);
 }
 
-/* Is the sleeper to be woken? */
+/* Return whether it is time to wake the sleeper. */
 static bool rb_live_due(struct ring_buffer_observer *observer)
 {
 	return rb_live_was_reset(observer) ||
@@ -198,7 +205,7 @@ static struct ring_buffer_observer *rb_live_first(struct rb_live *live)
 	return first ? node_to_observer(first) : NULL;
 }
 
-/* It is no sleeper any more. Its timer may expire, and finds that it is not held. */
+/* Remove it from the sleepers. If its timer still expires, that does nothing. */
 static void rb_live_dismiss(struct ring_buffer_observer *observer)
 {
 	if (observer->sleeps)
@@ -207,7 +214,7 @@ static void rb_live_dismiss(struct ring_buffer_observer *observer)
 	observer->held = false;
 }
 
-/* It is a sleeper until the writer comes to @mark. */
+/* Make it a sleeper until the writer reaches @mark. */
 static void rb_live_sleep_until(struct ring_buffer_observer *observer,
 				struct rb_live_place mark)
 {
@@ -221,7 +228,7 @@ static u64 rb_live_rest(const struct ring_buffer_observer *observer)
 	return observer->home ? RB_LIVE_HOME_REST_NS : RB_LIVE_REST_NS;
 }
 
-/* It is readable from now on, and has to rest from being woken. */
+/* Make it readable, wake its tasks, and take one of its wake-ups. */
 static void rb_live_wake(struct ring_buffer_observer *observer)
 {
 	ktime_t now = ktime_get(), rested = observer->rested, most;
@@ -235,9 +242,9 @@ static void rb_live_wake(struct ring_buffer_observer *observer)
 }
 
 /*
- * When the next wake-up is not due yet, hold the observer: it sleeps until the timer
- * expires, or until half the ring is written past generation @from, where it is.
- * Returns where it is to be woken.
+ * If the observer's next wake-up is not due yet, hold it until its timer expires, or
+ * until half the ring is written past generation @from, the one that it reads.
+ * Returns the mark where it is to be woken.
  */
 static struct rb_live_place rb_live_hold(struct ring_buffer_observer *observer,
 					 u64 from)
@@ -252,18 +259,18 @@ static struct rb_live_place rb_live_hold(struct ring_buffer_observer *observer,
 	    rb_live_reached(&observer->enough, &half) ||
 	    rb_live_written(observer->live, &half))
 		return observer->enough;
-	/* One that has left the watched CPU need not rest as if it were there */
+	/* An observer that has left the watched CPU rests for the shorter time only */
 	due = min_t(ktime_t, due, ktime_add_ns(now, rest));
 
 	observer->held = true;
-	/* To start it again would write another event, where timers are traced */
+	/* Leave a timer that is early enough: starting it is an event where timers are traced */
 	if (!hrtimer_is_queued(timer) || ktime_before(due, hrtimer_get_expires(timer)))
 		hrtimer_start(timer, due, HRTIMER_MODE_ABS_PINNED_SOFT);
 
 	return half;
 }
 
-/* Something was stored that the writer may not have seen with its last commit. */
+/* The writer may have missed the flag or mark just stored: look again later. */
 static void rb_live_look_later(struct rb_live_wait *wait)
 {
 	wait->asked = wait->timing;
@@ -276,8 +283,9 @@ static void rb_live_look_later(struct rb_live_wait *wait)
 }
 
 /*
- * Set or clear the flag that the writer looks at after each commit. There are
- * sleepers: one that is cleared may have been set by the writer for their mark.
+ * Set or clear the flag that the writer looks at after each commit. Called only if
+ * there are sleepers: the writer itself may just have set a flag that is cleared
+ * here, so the timer has to look again also then.
  */
 static void rb_live_set_pending(struct rb_live *live, bool pending)
 {
@@ -287,13 +295,13 @@ static void rb_live_set_pending(struct rb_live *live, bool pending)
 		return;
 
 	WRITE_ONCE(rbwork->live_pending, pending);
-	smp_mb();	/* [ARM] The writer that commits sees the flag */
+	smp_mb();	/* [ARM] A commit that is not seen below finds the flag, but see [B] */
 	rb_live_look_later(&live->wait);
 }
 
 /*
- * Tell the writer the nearest mark, then look whether it has come that far.
- * Returns whether it has.
+ * Give the nearest mark to the writer, then look at the commit. Returns whether the
+ * first sleeper is due.
  */
 static bool rb_live_ask(struct rb_live *live)
 {
@@ -306,7 +314,7 @@ static bool rb_live_ask(struct rb_live *live)
 		WRITE_ONCE(live->cpu_buffer->irq_work.live_pending, false);
 		return false;
 	}
-	/* The writer need not be told of what it has done */
+	/* A mark that is reached is not given to the writer */
 	if (rb_live_due(first))
 		return true;
 
@@ -316,7 +324,7 @@ static bool rb_live_ask(struct rb_live *live)
 		WRITE_ONCE(wait->commit, first->mark.commit);
 		rb_live_look_later(wait);
 	}
-	smp_mb();	/* [ARM] The writer that leaves a sub-buffer sees the mark */
+	smp_mb();	/* [ARM] A leave that is not seen below finds the mark, but see [B] */
 	rb_live_set_pending(live, first->mark.generation <=
 			    rb_live_see64(&live->index->commit_generation));
 
@@ -324,8 +332,8 @@ static bool rb_live_ask(struct rb_live *live)
 }
 
 /*
- * Wake the sleepers whose mark is reached, the nearest first, and ask the writer
- * to tell when the next one is. Returns false if there may be more to wake.
+ * Wake the sleepers that are due, the nearest mark first, and give the next mark to
+ * the writer. Returns false if there may be more to wake.
  */
 static bool rb_live_wake_some(struct rb_live *live)
 {
@@ -348,13 +356,13 @@ static void rb_live_work(struct irq_work *work)
 	unsigned long flags;
 
 	spin_lock_irqsave(&live->wait.lock, flags);
-	/* More are woken by the timer; it may be left to this CPU, see there */
+	/* The timer wakes the rest, and may have moved itself to this CPU by this work */
 	if (!rb_live_wake_some(live) || live->wait.asked)
 		rb_live_look_later(&live->wait);
 	spin_unlock_irqrestore(&live->wait.lock, flags);
 }
 
-/* The CPU of an observer, or -1 if that is this one, or offline. Preemption is off. */
+/* Return the CPU of an observer, or -1 if it is this one or offline. Preemption is off. */
 static int rb_live_other_cpu(struct rb_live *live)
 {
 	int cpu = READ_ONCE(live->wait.cpu);
@@ -366,9 +374,9 @@ static int rb_live_other_cpu(struct rb_live *live)
 }
 
 /*
- * On the way to the other CPU are tracepoints, which need RCU to watch. Where it
- * does not, lockdep may take interrupts for enabled though they are off, as in the
- * idle loop, and ct_irq_enter() would warn of that. ct_nmi_enter() is for any
+ * irq_work_queue_on() has tracepoints, which need RCU to watch. Where RCU does not
+ * watch, as in the idle loop, lockdep may take interrupts for enabled though they
+ * are off, and ct_irq_enter() would warn of that. ct_nmi_enter() works in any
  * context.
  */
 static void rb_live_queue_work_on(struct rb_live *live, int cpu)
@@ -388,10 +396,10 @@ static void rb_live_queue_work_on(struct rb_live *live, int cpu)
 }
 
 /*
- * Queue the work on the CPU of an observer rather than on this one, which is the
- * watched one. No other CPU goes offline while preemption is off. A CPU that comes
- * or goes sends no interrupt: its work waits until it is up, or rb_live_cpu_dead()
- * wakes.
+ * Queue the work on the CPU of an observer rather than on this CPU, the watched one.
+ * No other CPU goes offline while preemption is off. A CPU that is not online cannot
+ * interrupt another one: its work waits until it is up, or rb_live_cpu_dead() wakes
+ * the sleepers.
  */
 static void rb_live_queue_work(struct rb_live *live)
 {
@@ -414,14 +422,14 @@ static enum hrtimer_restart rb_live_look_again(struct hrtimer *timer)
 	again = live->wait.asked;
 	live->wait.asked = false;
 	again |= !rb_live_wake_some(live) || live->wait.asked;
-	/* Without sleepers there is nothing to look for, nor any work to queue */
+	/* Without sleepers, neither look again nor queue the work */
 	again &= !RB_EMPTY_ROOT(&live->wait.sleepers.rb_root);
 	preempt_disable();	/* On PREEMPT_RT the lock does not */
-	/* The CPU of an observer that has gone elsewhere is not kept busy */
+	/* If the observers have left this CPU, let the work start the timer on theirs */
 	moved = again && rb_live_other_cpu(live) >= 0;
 	live->wait.asked = moved;
 	live->wait.timing = again && !moved;
-	/* Under the lock, which the last observer takes before the index can go */
+	/* Under the lock: the last observer takes it before the index can be removed */
 	if (moved)
 		rb_live_queue_work(live);
 	preempt_enable();
@@ -435,21 +443,21 @@ static enum hrtimer_restart rb_live_look_again(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* The writer enters this generation. Is the nearest mark in it, or before? */
+/* The writer enters @generation: set the flag if the nearest mark is there or before. */
 static void rb_live_mark_near(struct rb_live *live, unsigned long generation)
 {
 	if ((long)(generation - READ_ONCE(live->wait.generation)) < 0)
 		return;
 	/*
-	 * [ARM] without the writer's half, see the head of this file. A sleeper that
-	 * enters itself or goes meanwhile is a data race that does no harm: the timer
-	 * looks again, and a flag that is set for none is cleared by the work.
+	 * Pairs with [ARM] by program order only, see the head of this file. A data
+	 * race with a sleeper that comes or goes does no harm: the timer looks again,
+	 * and the work clears a flag that is set without a sleeper.
 	 */
 	if (!data_race(RB_EMPTY_ROOT(&live->wait.sleepers.rb_root)))
 		WRITE_ONCE(live->cpu_buffer->irq_work.live_pending, true);
 }
 
-/* The writer has committed, and there is a mark in this sub-buffer. */
+/* The writer has committed and found the flag: queue the work if the mark is reached. */
 static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live = READ_ONCE(cpu_buffer->live);
@@ -459,8 +467,9 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 		return;
 
 	/*
-	 * A writer that interrupts here and leaves the page looks by itself. The
-	 * work sorts out a flag that is set though the mark is another one by now.
+	 * A writer that interrupts this one and leaves the page looks at the mark
+	 * itself. If the mark has changed since the flag was set, the work finds no
+	 * sleeper that is due, and sets the flag again if it is needed.
 	 */
 	generation = rb_live_load64(&live->index->commit_generation);
 	if (generation == READ_ONCE(live->wait.generation) &&
@@ -472,13 +481,13 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_queue_work(live);
 }
 
-/* The epoch is another one, or events came that were never told of. */
+/* The epoch has changed, or a CPU that was going down has written events. */
 static void rb_live_wake_all(struct rb_live *live)
 {
 	irq_work_queue(&live->wait.work);
 }
 
-/* CPU hotplug holds off those who make an index, or take it away. */
+/* CPU hotplug keeps the index from being made or removed meanwhile. */
 static void rb_live_cpu_dead(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	if (cpu_buffer->live)
@@ -498,8 +507,8 @@ static void rb_live_wait_init(struct rb_live *live)
 }
 
 /*
- * There is no observer any more, and no writer that knows of the index. The work
- * may start the timer; the timer, without sleepers, queues no work.
+ * No observer is left, and no writer uses the index. The work may still start the
+ * timer, so it is ended first. Without sleepers, the timer queues no work.
  */
 static void rb_live_wait_end(struct rb_live *live)
 {
@@ -508,9 +517,9 @@ static void rb_live_wait_end(struct rb_live *live)
 }
 
 /*
- * The work is to run where the observer is: it goes to sleep there. An observer that
- * is told its position on the watched CPU rests as if it were there, wherever it calls
- * poll().
+ * Let the work run on this CPU, where the observer goes to sleep. An observer whose
+ * position is set on the watched CPU is limited as if it stayed there, wherever it
+ * calls poll().
  */
 static void rb_live_sleep_here(struct ring_buffer_observer *observer)
 {
@@ -519,27 +528,27 @@ static void rb_live_sleep_here(struct ring_buffer_observer *observer)
 
 	if (cpu == observer->cpu_buffer->cpu)
 		observer->home = true;
-	/* The watched CPU is not to be interrupted while there is another */
+	/* Do not let the work interrupt the watched CPU if there is another one */
 	if (RB_EMPTY_ROOT(&wait->sleepers.rb_root) || cpu != observer->cpu_buffer->cpu)
 		WRITE_ONCE(wait->cpu, cpu);
 }
 
-/* Wake the sleeper if there is enough, else have it woken when there is. */
+/* Wake the sleeper if it is due, otherwise have the writer see to it. */
 static void rb_live_arm(struct ring_buffer_observer *observer)
 {
 	struct rb_live *live = observer->live;
 
 	lockdep_assert_held(&live->wait.lock);
 
-	/* Others that are to be woken are so by the timer at the latest */
+	/* Leave other sleepers that are due to the work, or the timer */
 	if (rb_live_ask(live))
 		rb_live_look_later(&live->wait);
-	/* The writer sees the mark now: what it has committed is seen here */
+	/* [ARM] is done: look at the commit now that the writer can see the mark */
 	if (rb_live_due(observer))
 		rb_live_wake(observer);
 }
 
-/* The next wake-up is due: now, or when there is enough. */
+/* The hold of an observer has ended: wake it as soon as there is enough. */
 static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
 {
 	struct ring_buffer_observer *observer =
@@ -548,7 +557,7 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&live->wait.lock, flags);
-	/* It may have been held anew while this waited for the lock */
+	/* The observer may be held again since the timer expired */
 	if (observer->held && !hrtimer_is_queued(timer)) {
 		rb_live_dismiss(observer);
 		rb_live_sleep_until(observer, observer->enough);
@@ -566,8 +575,8 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
  *
  * Until ring_buffer_observer_free() the buffer counts as mapped, see
  * ring_buffer_map(). The first observer makes the index, which takes a work item
- * on @cpu, with interrupts on but for short whiles; it stays for later
- * observers, until the buffer is resized.
+ * on @cpu that disables interrupts for short times only. The index stays for later
+ * observers until the buffer is resized.
  *
  * Context: Sleeps, killably while the work item waits for its turn. Takes
  * buffer->mutex, cpu_buffer->mapping_lock, cpus_read_lock() and
@@ -578,10 +587,10 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
  *		    buffer whenever it was looked at
  *   -EINTR	    the caller was killed
  *   -EINVAL	    there is no buffer for @cpu
- *   -ENODEV	    the buffer is broken, a warning has said so
+ *   -ENODEV	    the ring buffer is damaged, which the kernel has warned of
  *   -ENOMEM	    no memory for the observer or the index
- *   -EOPNOTSUPP    user space would not see what the kernel stores, the data
- *		    caches of this machine being what they are
+ *   -EOPNOTSUPP    the data caches of this machine may alias, so that user space
+ *		    would not see what the kernel stores
  */
 struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
 						 int cpu)
@@ -654,7 +663,7 @@ void ring_buffer_observer_free(struct ring_buffer_observer *observer)
 }
 
 /**
- * ring_buffer_observer_size - how much there is for an observer to map
+ * ring_buffer_observer_size - get the size of an observer's whole mapping
  * @observer: the observer
  *
  * Context: Any.
@@ -670,7 +679,7 @@ unsigned long ring_buffer_observer_size(struct ring_buffer_observer *observer)
 }
 
 /**
- * ring_buffer_observer_page - find a page of what an observer maps
+ * ring_buffer_observer_page - find a page of an observer's mapping
  * @observer: the observer
  * @pgoff: the page's number, from the start of the index, below
  *	   ring_buffer_observer_size()
@@ -694,7 +703,7 @@ struct page *ring_buffer_observer_page(struct ring_buffer_observer *observer,
 	       (pgoff & ((1UL << order) - 1));
 }
 
-/* Where there is enough for an observer at @pos. */
+/* Return the place where there is enough for an observer at @pos. */
 static struct rb_live_place
 rb_live_mark(struct ring_buffer_per_cpu *cpu_buffer,
 	     const struct trace_live_position *pos, unsigned int percent)
@@ -705,9 +714,9 @@ rb_live_mark(struct ring_buffer_per_cpu *cpu_buffer,
 	struct rb_live_place mark;
 	u32 rest;
 
-	/* Not more than there can be, however large the number */
+	/* The observer cannot wait for more than the ring holds */
 	bytes = clamp_t(u64, bytes, 1, all);
-	/* The last of these bytes is in that sub-buffer, up to its end included */
+	/* The place of the last of these bytes; the end of a sub-buffer belongs to it */
 	mark.generation = pos->generation +
 			  div_u64_rem(pos->read + bytes - 1, subbuf_size, &rest);
 	mark.commit = rest + 1;
@@ -715,38 +724,37 @@ rb_live_mark(struct ring_buffer_per_cpu *cpu_buffer,
 	return mark;
 }
 
-/* Has the writer been at @pos, or was there a reset since? */
+/* Return false if @pos is invalid: neither reached by the writer nor of a past epoch. */
 static bool rb_live_possible(struct rb_live *live,
 			     const struct trace_live_position *pos)
 {
 	struct rb_live_place here = { pos->generation, pos->read }, now;
 	u64 epoch = rb_live_see64(&live->index->epoch);
 
-	smp_rmb();	/* Pairs with [RESET]: what an epoch begins with is seen with it */
+	smp_rmb();	/* Pairs with [RESET]: all that the epoch begins with is seen below */
 	if (pos->flags || pos->epoch & 1 || pos->epoch > epoch ||
 	    pos->read > live->cpu_buffer->buffer->subbuf_size)
 		return false;
 	if (pos->epoch != epoch)
 		return true;
 
-	/* In doubt it is: the writer was too quick, or a reset came in between */
+	/* Accept it if the commit was not found: the writer is too fast, or a reset came */
 	return !rb_live_commit(live, &now) || rb_live_reached(&now, &here);
 }
 
 /**
- * ring_buffer_observer_wait - tell an observer its position
+ * ring_buffer_observer_wait - set the position of an observer
  * @observer: the observer
  * @pos: the position reached, and the bytes wanted beyond it
- * @percent: of the buffer, to be wanted if @pos does not say how much
+ * @percent: the percentage of the buffer that is wanted if @pos has no bytes
  *
- * Tasks that sleep on the observer are woken if there is enough already, and the
- * observer is not to rest before its next wake-up. It is not readable until then.
+ * If there is enough already and the observer is not held, its tasks are woken and
+ * it is readable. Otherwise it is not readable until it is woken.
  *
  * Context: Process context. Takes wait.lock. Interrupts no other CPU.
  *
- * Return: 0, or -EINVAL: there can be no such position, as it is ahead of the
- * writer, beyond a sub-buffer's end, in the middle of a reset, or has a flag
- * that is not defined.
+ * Return: 0, or -EINVAL if the position is ahead of the writer, past the end of a
+ * sub-buffer or of an odd or future epoch, or has a flag that is not defined.
  */
 int ring_buffer_observer_wait(struct ring_buffer_observer *observer,
 			      const struct trace_live_position *pos,
@@ -764,7 +772,7 @@ int ring_buffer_observer_wait(struct ring_buffer_observer *observer,
 	observer->epoch = pos->epoch;
 	observer->home = false;
 	rb_live_sleep_here(observer);
-	/* A writer that has just left a sub-buffer may have found no sleeper */
+	/* A writer that is leaving a sub-buffer may not see the first sleeper */
 	if (RB_EMPTY_ROOT(&wait->sleepers.rb_root))
 		rb_live_look_later(wait);
 	rb_live_sleep_until(observer, rb_live_hold(observer, pos->generation));
@@ -775,14 +783,15 @@ int ring_buffer_observer_wait(struct ring_buffer_observer *observer,
 }
 
 /**
- * ring_buffer_observer_poll - was an observer woken for its position?
+ * ring_buffer_observer_poll - poll an observer
  * @observer: the observer
  * @filp: the file that is polled
  * @poll_table: the poll table
  *
  * Context: Process context. Takes wait.lock. Interrupts no other CPU.
  *
- * Return: EPOLLIN | EPOLLRDNORM if it was, or no position was told; else 0.
+ * Return: 0 while the observer is a sleeper; EPOLLIN | EPOLLRDNORM when it was woken
+ * for its position, or has no position yet.
  */
 __poll_t ring_buffer_observer_poll(struct ring_buffer_observer *observer,
 				   struct file *filp, poll_table *poll_table)

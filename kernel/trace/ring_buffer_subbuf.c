@@ -6,49 +6,49 @@
  *
  * A change replaces every page of a buffer, and may do so for two buffers at
  * once: a trace and its snapshot swap pages, so they need the same size. All
- * memory is allocated before anything is touched. Who could be in the way:
+ * memory is allocated before anything is touched. A change has to get along with:
  *
  *  resize, reset,	take buffer->mutex, which is held all along.
  *  another change
  *
  *  CPU hotplug		adds CPUs to the buffer. cpus_read_lock() holds it off.
  *
- *  swap_cpu		runs with interrupts disabled and gives way to
- *			buffer->resizing. A grace period after that is set, the
- *			CPU buffers stay where they are.
+ *  swap_cpu		runs with interrupts disabled and gives up if
+ *			buffer->resizing is set. One grace period after that
+ *			was set, the CPU buffers stay where they are.
  *
  *  iterators		remember pages between two reads. They hold
  *			resize_disabled, so a change is refused while there is
- *			one. It holds resize_disabled negative itself, and no
- *			iterator can start.
+ *			one. A change makes resize_disabled negative, so that
+ *			no iterator can start.
  *
- *  writers		are preempt-disabled from reserve to commit.
- *			record_disabled keeps out those to come, and when a
- *			work item has run on their CPU the others are done. A
- *			grace period would not do: functions are traced where
- *			RCU does not watch.
+ *  writers		have preemption off from reserve to commit.
+ *			record_disabled keeps new writers out, and when a work
+ *			item has run on their CPU the others are done. A grace
+ *			period does not guarantee that: functions are traced
+ *			where RCU does not watch.
  *
  *  consuming readers	hold reader_lock while they look at pages. The CPU
  *			buffers are emptied before the size changes, and get
- *			their new pages after: as long as size and pages do
- *			not match, there is nothing to read. Events that were
- *			found before are still looked at after reader_lock is
- *			dropped. Callers of ring_buffer_subbuf_order_set() keep
- *			out readers that can be preempted while they do; those
- *			that cannot (ftrace_dump()) see the old pages freed
- *			after another grace period.
+ *			their new pages afterwards: as long as size and pages
+ *			do not match, there is nothing to read. But readers use
+ *			an event that they have found after they have dropped
+ *			reader_lock. Callers of ring_buffer_subbuf_order_set()
+ *			keep out readers that can be preempted while they do
+ *			so. For the other ones, as ftrace_dump(), the old pages
+ *			are freed only after another grace period.
  *
- *  read pages		know their size. Those of the old one are neither
- *			cached nor swapped with the ring any more.
+ *  read pages		know their size. Pages of the old size are no longer
+ *			cached or swapped with the ring.
  */
 
 #include <linux/sizes.h>
 
-/* Up to here the write index cannot overflow, see RB_WRITE_MASK */
+/* The write index cannot overflow in sub-buffers up to this size, see RB_WRITE_MASK */
 #define RB_SUBBUF_PAGES_MAX	128
 #define RB_SUBBUF_SIZE_MAX	SZ_1M
 
-/* The pages of a CPU that are not in its ring buffer: first the new, then the old */
+/* Pages of a CPU outside its ring buffer: the new ones, and after the exchange the old */
 struct rb_subbuf_pages {
 	struct list_head	list;
 	unsigned long		nr_pages;
@@ -70,7 +70,7 @@ static bool rb_subbuf_order_valid(int order)
 	       (PAGE_SIZE << order) <= RB_SUBBUF_SIZE_MAX;
 }
 
-/* About as much memory as before, in sub-buffers of @order */
+/* How many sub-buffers of @order take about as much memory as the CPU buffer does now */
 static unsigned long
 rb_subbuf_nr_pages(struct ring_buffer_per_cpu *cpu_buffer, unsigned int order)
 {
@@ -119,7 +119,7 @@ static int rb_subbuf_alloc(struct rb_subbuf_change *change)
 
 		pages->nr_pages = rb_subbuf_nr_pages(cpu_buffer, change->order);
 
-		/* One more to be the reader page */
+		/* One more for the reader page */
 		if (__rb_allocate_pages(cpu_buffer, pages->nr_pages + 1,
 					change->order, &pages->list))
 			return -ENOMEM;
@@ -138,7 +138,7 @@ static void rb_subbuf_unclaim(struct trace_buffer *buffer)
 		atomic_cmpxchg(&buffer->buffers[cpu]->resize_disabled, -1, 0);
 }
 
-/* Make sure that nobody relies on the pages of @buffer, nor begins to */
+/* Refuse if the pages of @buffer are in use, and keep new users away */
 static int rb_subbuf_claim(struct trace_buffer *buffer)
 {
 	int cpu;
@@ -156,7 +156,7 @@ static int rb_subbuf_claim(struct trace_buffer *buffer)
 	return 0;
 }
 
-/* Nobody is in the middle of an event, as long as record_disabled is held */
+/* Return whether no writer is in the middle of an event. record_disabled is held. */
 static bool rb_subbuf_writers_gone(struct trace_buffer *buffer)
 {
 	int cpu;
@@ -177,7 +177,7 @@ static void rb_subbuf_empty(struct trace_buffer *buffer)
 		reset_disabled_cpu_buffer(buffer->buffers[cpu]);
 }
 
-/* Exchange the pages of an empty @cpu_buffer with those in @pages */
+/* Exchange the pages of @cpu_buffer, which is empty, with those in @pages */
 static void rb_subbuf_exchange(struct ring_buffer_per_cpu *cpu_buffer,
 			       struct rb_subbuf_pages *pages)
 {
@@ -188,7 +188,7 @@ static void rb_subbuf_exchange(struct ring_buffer_per_cpu *cpu_buffer,
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 	arch_spin_lock(&cpu_buffer->lock);
 
-	/* The ring has no list head, and flags in its pointers */
+	/* Make a list of the ring, which has no list head, and flags in its pointers */
 	rb_head_page_deactivate(cpu_buffer);
 	list_add_tail(&old, cpu_buffer->pages);
 	list_add(&cpu_buffer->reader_page->list, &old);
@@ -222,7 +222,7 @@ static void rb_subbuf_apply(struct rb_subbuf_change *change)
 		rb_subbuf_exchange(buffer->buffers[cpu], &change->pages[cpu]);
 }
 
-/* Everything that takes memory, and nothing that shows */
+/* Allocate everything up front; change nothing that readers or writers can see */
 static int rb_subbuf_prepare(struct rb_subbuf_change *change, int nr)
 {
 	int i, ret = 0;
@@ -241,7 +241,7 @@ static long rb_subbuf_nothing(void *unused)
 	return 0;
 }
 
-/* Writers that began before are done afterwards, those that follow see all stores. */
+/* Wait until the present writers are done. Later ones see all stores made before. */
 static void rb_subbuf_wait_for_writers(void)
 {
 	int cpu;
@@ -271,8 +271,8 @@ static int rb_subbuf_replace(struct rb_subbuf_change *change, int nr)
 		rb_subbuf_apply(&change[i]);
 
 	/*
-	 * A writer that finds record_disabled to be 0 afterwards began after this,
-	 * so it sees the new pages: it needs no barrier for that.
+	 * A writer that finds record_disabled to be 0 afterwards has begun after
+	 * this. So it sees the new pages without a barrier.
 	 */
 	rb_subbuf_wait_for_writers();
 
@@ -292,7 +292,7 @@ static int rb_subbuf_change(struct rb_subbuf_change *change, int nr)
 	for (i = 0; i < nr; i++)
 		atomic_inc(&change[i].buffer->resizing);
 
-	/* A swap_cpu() that has not seen that is done after this */
+	/* Wait for each ring_buffer_swap_cpu() that has not seen ->resizing */
 	synchronize_rcu();
 
 	ret = rb_subbuf_prepare(change, nr);
@@ -308,7 +308,7 @@ static int rb_subbuf_change(struct rb_subbuf_change *change, int nr)
 	return ret;
 }
 
-/* Two buffers that swap their roles have no order but that of their addresses */
+/* Lock the mutexes by address: the two buffers may swap their roles */
 static void rb_subbuf_lock(struct trace_buffer *a, struct trace_buffer *b)
 {
 	cpus_read_lock();
@@ -332,13 +332,13 @@ static void rb_subbuf_unlock(struct trace_buffer *a, struct trace_buffer *b)
  * @snapshot: The ring buffer that @buffer swaps pages with, or NULL
  * @order: A sub-buffer will have 2^@order pages
  *
- * If the order is another one already, all events are discarded and all
- * counters restart. The memory used stays about the same, but there are at
- * least two sub-buffers and the reader's on each CPU. If the order cannot be
- * changed for both, both stay as they were.
+ * If either buffer has another order, all events of both are discarded and all
+ * counters restart. The memory used stays about the same, but each CPU gets at
+ * least two sub-buffers and the reader's. If the order cannot be changed for
+ * both, both stay as they were.
  *
- * The caller keeps out readers that use an event found by ring_buffer_peek(),
- * ring_buffer_consume() and so on in preemptible context.
+ * The caller keeps out readers that use events in preemptible context, found by
+ * ring_buffer_peek(), ring_buffer_consume() and so on.
  *
  * Context: Sleeps, for grace periods too. Takes cpus_read_lock() and the mutexes
  * of both buffers.
@@ -346,7 +346,7 @@ static void rb_subbuf_unlock(struct trace_buffer *a, struct trace_buffer *b)
  * Return: 0, or
  *   -EINVAL	there is no such size
  *   -ENOMEM	no memory for the new sub-buffers
- *   -EBUSY	somebody relies on the pages as they are
+ *   -EBUSY	an iterator, a mapping or a writer uses the pages
  */
 int ring_buffer_subbuf_order_set_both(struct trace_buffer *buffer,
 				      struct trace_buffer *snapshot, int order)

@@ -3,12 +3,13 @@
  * per_cpu/cpuN/trace_live: watching a CPU's buffer live.
  *
  * This file is included in trace.c. An open file is an observer of the buffer,
- * see ring_buffer_observer.c. Its mapping has the live index and all sub-buffers,
- * and refers to the file: whatever becomes of parts of it, the buffer is held as it
- * is until the last reference to the file has gone.
+ * see ring_buffer_observer.c. Its mapping has the live index and all sub-buffers.
+ * Each part of a mapping refers to the file, so the buffer is held as it is until
+ * the file is closed and the last part is unmapped.
  *
  * An open file is counted as one mapping in the trace array, where it excludes
- * snapshots (trace_snapshot_users.c): so tr->array_buffer.buffer stays what it is.
+ * snapshots (trace_snapshot_users.c), so that tr->array_buffer.buffer does not
+ * change.
  */
 
 #include <uapi/linux/trace_live.h>
@@ -32,7 +33,7 @@ static bool trace_live_any_mapped(struct trace_array *tr)
 	return false;
 }
 
-/* Have it expanded from its boot-time minimum, unless it is mapped already */
+/* Expand the buffer from its boot-time minimum, unless it is mapped already. */
 static int trace_live_expand(struct trace_array *tr)
 {
 	int ret = 0;
@@ -128,7 +129,7 @@ static long trace_live_wait(struct file *filp,
 
 	if (get_user(size, &arg->size))
 		return -EFAULT;
-	/* As large as it was at first */
+	/* No version of the structure is smaller than the first one */
 	if (size < offsetofend(struct trace_live_position, bytes))
 		return -EINVAL;
 	if (size > PAGE_SIZE)

@@ -2,29 +2,30 @@
 /*
  * Mapping per_cpu/cpuN/trace_pipe_raw into user space.
  *
- * This file is included in trace.c. ring_buffer_map.c knows what a mapping is
- * made of; here it is put into an address space and kept in one piece.
+ * This file is included in trace.c. ring_buffer_map.c provides the pages of a
+ * mapping; this file puts them into an address space and keeps a mapping in one
+ * piece.
  *
  * A mapping is counted twice, and so is every copy of it: in the trace array,
  * where it excludes snapshots (trace_snapshot_users.c), and in the buffer of
- * its CPU, where it holds the sub-buffers in place (ring_buffer_map.c). The
- * count in the trace array comes first and goes last. Only between the two
- * tr->array_buffer.buffer is sure to stay what it is.
+ * its CPU, where it holds the sub-buffers in place (ring_buffer_map.c). It is
+ * counted in the trace array first, and uncounted there last, because
+ * tr->array_buffer.buffer cannot change while that count is held.
  *
  * All pages are inserted at mmap(), and there is no fault handler: a program
- * that throws them away by MADV_DONTNEED gets SIGBUS at its next access, and
- * nothing else happens. The pages are counted like any others, so one that is
- * pinned lives on when the mapping and the buffer are gone.
+ * that drops them by MADV_DONTNEED gets SIGBUS at its next access. The pages
+ * have reference counts like any others, so a page that is pinned outlives the
+ * mapping and the buffer.
  *
- * Locks: all of the mapping functions run under mmap_lock, so nothing here may
- * take trace_types_lock, under which user memory is accessed.
+ * Locks: the functions of a mapping run under mmap_lock. So they must not take
+ * trace_types_lock, because user memory is accessed under that.
  */
 
 #include <uapi/linux/trace_mmap.h>
 
 #ifdef CONFIG_MMU
 
-/* Pages inserted at a time: what fits a small array on the stack */
+/* How many pages are inserted at a time: a small array of them is on the stack */
 #define MMAP_BATCH	32
 
 static struct trace_buffer *trace_mmap_buffer(struct trace_iterator *iter)
@@ -32,7 +33,7 @@ static struct trace_buffer *trace_mmap_buffer(struct trace_iterator *iter)
 	return iter->tr->array_buffer.buffer;
 }
 
-/* Shared and read-only, now and later. */
+/* A mapping is shared and read-only, and mprotect() cannot change that. */
 static int trace_mmap_set_flags(struct vm_area_struct *vma)
 {
 	if (!(vma->vm_flags & VM_MAYSHARE) ||
@@ -46,7 +47,7 @@ static int trace_mmap_set_flags(struct vm_area_struct *vma)
 	return 0;
 }
 
-/* Count a mapping, if it may be. trace_mmap_end() takes it back. */
+/* Count a mapping if it is allowed. trace_mmap_end() undoes that. */
 static int trace_mmap_begin(struct trace_iterator *iter,
 			    struct vm_area_struct *vma)
 {
@@ -73,7 +74,7 @@ static void trace_mmap_end(struct trace_iterator *iter)
 	trace_mapping_put(iter->tr);
 }
 
-/* Copied at fork() because of MADV_DOFORK, or about to move by mremap() */
+/* The mapping was copied at fork() after MADV_DOFORK, or mremap() is moving it */
 static void trace_mmap_open(struct vm_area_struct *vma)
 {
 	struct trace_iterator *iter = vma->vm_private_data;
@@ -87,7 +88,7 @@ static void trace_mmap_close(struct vm_area_struct *vma)
 	trace_mmap_end(vma->vm_private_data);
 }
 
-/* A part of a mapping would not tell which sub-buffers it holds in place */
+/* A mapping stays in one piece: one count stands for the whole of it */
 static int trace_mmap_may_split(struct vm_area_struct *vma, unsigned long addr)
 {
 	return -EINVAL;
@@ -99,7 +100,7 @@ static const struct vm_operations_struct trace_mmap_vm_ops = {
 	.may_split	= trace_mmap_may_split,
 };
 
-/* Does the range begin at a sub-buffer and end where there is something? */
+/* Return whether the range begins at a sub-buffer and ends within the buffer. */
 static bool trace_mmap_in_range(struct trace_iterator *iter,
 				struct vm_area_struct *vma)
 {
@@ -121,7 +122,7 @@ static struct page *trace_mmap_page(void *data, unsigned long pgoff)
 				    pgoff);
 }
 
-/* Put the pages that @page finds into an address space, all of them. */
+/* Insert all pages of @vma, which @page finds by their offset. */
 static int trace_mmap_insert_pages(struct vm_area_struct *vma,
 				   struct page *(*page)(void *, unsigned long),
 				   void *data)
@@ -141,7 +142,7 @@ static int trace_mmap_insert_pages(struct vm_area_struct *vma,
 		addr += nr << PAGE_SHIFT;
 		pgoff += nr;
 
-		/* It counts down what is left of nr */
+		/* This decrements nr by the number of pages inserted */
 		ret = vm_insert_pages(vma, addr - (nr << PAGE_SHIFT), pages,
 				      &nr);
 		if (ret)
@@ -179,7 +180,7 @@ static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
 	return 0;
 
  end:
-	/* What was inserted already is removed by the caller */
+	/* The caller of mmap() removes the pages inserted so far */
 	trace_mmap_end(iter);
 	return ret;
 }
@@ -193,21 +194,21 @@ struct trace_reader_wait {
 	bool			tracing_on;
 };
 
-/* What ends a wait besides data. Looked at by who is on the wait queue. */
+/* Return whether anything but data ends the wait. The task is on the wait queue. */
 static bool trace_reader_woken(void *data)
 {
 	struct trace_reader_wait *wait = data;
 	struct trace_iterator *iter = wait->iter;
 
-	/* ioctl(fd, 0), or the file is closed by somebody who shares it */
+	/* ioctl(fd, 0), or another task that shares the file closes it */
 	if (wait->wait_index != READ_ONCE(iter->wait_index))
 		return true;
 
-	/* Tracing was turned off meanwhile: there may be no more events */
+	/* Tracing was turned off during the wait: there may be no more events */
 	return wait->tracing_on && !tracer_tracing_is_on(iter->tr);
 }
 
-/* Wait for data as splice() does, until there is enough or somebody says so */
+/* Wait as splice() does, until there is enough data or the wait is ended */
 static int trace_get_reader_wait(struct trace_iterator *iter)
 {
 	struct trace_reader_wait wait = {
@@ -224,8 +225,8 @@ static int trace_get_reader_wait(struct trace_iterator *iter)
 /*
  * TRACE_MMAP_IOCTL_GET_READER, see include/uapi/linux/trace_mmap.h
  *
- * Context: Sleeps for data unless the file is O_NONBLOCK, and takes the lock
- * that keeps trace_pipe's reader page where it is.
+ * Context: Sleeps until there is data unless the file is O_NONBLOCK. Takes
+ * trace_access_lock(), under which trace_pipe uses events of the reader page.
  */
 static long tracing_buffers_get_reader(struct file *filp,
 				       struct trace_iterator *iter)

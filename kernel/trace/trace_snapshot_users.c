@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may swap the buffers of a trace array, and who needs them to stay.
+ * The users that swap the buffers of a trace array, and those that need them to
+ * stay in place.
  *
  * A snapshot swaps the live buffer with the spare one. A program that has
  * mapped the live buffer would go on reading the spare, so an instance has
@@ -10,40 +11,41 @@
  *			trigger, a function probe, a conditional snapshot, a
  *			latency tracer, and a write to the "snapshot" file for
  *			as long as it lasts
- *   mappings		every memory mapping of every CPU's buffer, the copies
- *			that fork() made included
+ *   mappings		each memory mapping of a CPU's trace_pipe_raw, its copies
+ *			included, and each open trace_live
  *
- * A snapshot that was taken earlier and is kept is no user: nothing is going
- * to swap.
+ * A snapshot that was taken earlier and is kept is no user, because it does not
+ * swap the buffers.
  *
  * Locking
  *
  * Both counts are changed under tr->max_lock with interrupts off. The swap
  * (update_max_tr(), update_max_tr_single()) runs under the same lock and looks
  * at tr->mappings again before it swaps. That covers in-kernel callers of
- * tracing_snapshot(), who are not counted: they find either no mapping, and
- * then the mapping reads tr->array_buffer.buffer after the swap, or a mapping,
- * and then they do not swap. Nobody has to wait for a grace period.
+ * tracing_snapshot(), which are not counted: if they find a mapping, they do
+ * not swap; if they find none, a mapping that comes later loads
+ * tr->array_buffer.buffer after the swap. No side waits for a grace period.
  *
- * For the same reason a mapping must raise the count before it looks at
- * tr->array_buffer.buffer, and drop it after it has let go of the buffer.
+ * For the same reason, code that maps a buffer must raise the count before it
+ * loads tr->array_buffer.buffer, and must not drop the count before it is done
+ * with the buffer.
  *
  * Context
  *
- *   trace_mapping_get/dup/put()	process, under mmap_lock: they do not
- *					sleep, and trace_types_lock is out of
- *					reach
+ *   trace_mapping_get/dup/put()	process, may be under mmap_lock: they do
+ *					not sleep or take trace_types_lock
  *   tracing_arm_snapshot()		process, takes trace_types_lock
  *   trace_snapshot_user_get/put(),	process, whatever lock is held
  *   tracing_disarm_snapshot()
  *   update_max_tr*()			interrupts off, anything but NMI
  *
  * Lock order: mmap_lock, then the mapping's lock, then buffer->mutex, then
- * reader_lock. tr->max_lock is a leaf for everybody here.
+ * reader_lock. No function here takes another lock under tr->max_lock.
  *
- * The snapshot buffer is not part of this: tr->allocated_snapshot is guarded by
- * trace_types_lock alone. A user is counted before it is given the buffer, under
- * that lock: a caller that holds it and finds no user may free the buffer.
+ * These locks do not protect the snapshot buffer: trace_types_lock alone guards
+ * tr->allocated_snapshot. Under that lock a user is counted first and then given
+ * the buffer, so a caller that holds the lock and finds no user may free the
+ * buffer.
  */
 #include "trace.h"
 
@@ -62,7 +64,7 @@ static void unlock_counts(struct trace_array *tr, unsigned long flags)
 	local_irq_restore(flags);
 }
 
-/* Raise @count unless @excluded says that the other side is in. */
+/* Raise @count unless @excluded, the count of the other side, is above 0. */
 static int get_unless(struct trace_array *tr, unsigned int *count,
 		      const unsigned int *excluded)
 {
@@ -98,7 +100,7 @@ static void put_count(struct trace_array *tr, unsigned int *count)
  * trace_snapshot_user_get - count a user that may take snapshots
  * @tr: The trace array it will take them of
  *
- * Only counts. Who also needs the snapshot buffer to be there calls
+ * This only counts. Callers that also need the snapshot buffer call
  * tracing_arm_snapshot().
  *
  * Return: 0, -EBUSY if a buffer of @tr is mapped, -EOVERFLOW.
@@ -130,7 +132,7 @@ int tracing_arm_snapshot_locked(struct trace_array *tr)
 
 	lockdep_assert_held(&trace_types_lock);
 
-	/* Count first: the answer to a mapped buffer costs no memory */
+	/* Count first: if the buffer is mapped, no memory is allocated */
 	ret = trace_snapshot_user_get(tr);
 	if (ret)
 		return ret;
@@ -143,7 +145,7 @@ int tracing_arm_snapshot_locked(struct trace_array *tr)
 }
 
 /**
- * tracing_arm_snapshot - tracing_arm_snapshot_locked() for the rest of us
+ * tracing_arm_snapshot - take trace_types_lock and arm a snapshot
  * @tr: The trace array to take snapshots of
  *
  * Return: as tracing_arm_snapshot_locked().
@@ -174,8 +176,8 @@ void tracing_disarm_snapshot(struct trace_array *tr)
  * trace_mapping_get - count a mapping of one of a trace array's buffers
  * @tr: The trace array
  *
- * Does not sleep. tr->array_buffer.buffer does not change from a successful
- * return on until the last trace_mapping_put(); it must not be read before.
+ * Does not sleep. After success, tr->array_buffer.buffer does not change until
+ * the last trace_mapping_put(). It must not be read before.
  *
  * Return: 0, -EBUSY while @tr has a snapshot user, -EOVERFLOW.
  */
@@ -188,8 +190,8 @@ int trace_mapping_get(struct trace_array *tr)
  * trace_mapping_dup - count a copy of a mapping that is already counted
  * @tr: The trace array
  *
- * For vm_operations_struct::open, which cannot refuse. The count cannot wrap:
- * every copy is a vm_area_struct that somebody has memory for.
+ * For vm_operations_struct::open, which cannot refuse. The count cannot wrap,
+ * because each copy takes memory for a vm_area_struct.
  */
 void trace_mapping_dup(struct trace_array *tr)
 {

@@ -20,8 +20,8 @@ buffer_subbuf_size_read(struct file *filp, char __user *ubuf,
 }
 
 /*
- * An empty buffer of another size, as after a reset and a resize. A CPU that
- * has not come up yet will get a buffer like that of the first.
+ * Account for a buffer that is empty and has another size, as a reset and a
+ * resize do. A CPU that has not come up yet will get a buffer like that of CPU 0.
  */
 static void tracing_subbuf_restart(struct array_buffer *buf)
 {
@@ -38,9 +38,9 @@ static void tracing_subbuf_restart(struct array_buffer *buf)
 }
 
 /*
- * The buffer of the trace, and the one of the snapshot: also when no snapshot
- * is allocated, there is one of minimum size. They may change places at any
- * time, but not between the two looks.
+ * Get the buffer of the trace and that of the snapshot, which has a minimum size
+ * if no snapshot is allocated. A snapshot may swap them at any time, so max_lock
+ * is held while both are loaded.
  */
 static struct trace_buffer *
 tracing_get_buffers(struct trace_array *tr, struct trace_buffer **snapshot)
@@ -73,7 +73,7 @@ static int tracing_set_subbuf_order(struct trace_array *tr, int order)
 	if (order == ring_buffer_subbuf_order_get(buffer))
 		return 0;
 
-	/* Consuming readers use events in place, with this lock held */
+	/* Consuming readers hold this lock while they use events in place */
 	trace_access_lock(RING_BUFFER_ALL_CPUS);
 	ret = ring_buffer_subbuf_order_set_both(buffer, snapshot, order);
 	trace_access_unlock(RING_BUFFER_ALL_CPUS);
@@ -100,7 +100,7 @@ buffer_subbuf_size_write(struct file *filp, const char __user *ubuf,
 	if (ret)
 		return ret;
 
-	/* Larger ones would not survive the conversion to bytes */
+	/* The conversion of larger numbers to bytes would overflow */
 	if (!val || val > ULONG_MAX >> 10)
 		return -EINVAL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * Watching a tracefs ring buffer: in place, live, without a system call while
- * there is something to read, and without taking anything away.
+ * Watching a tracefs ring buffer in place while it is written. An observer needs
+ * no system call as long as there is something to read, and consumes nothing.
  *
  * A program that opens per_cpu/cpuN/trace_live is an observer of that CPU's
  * buffer. It maps the file, shared and read-only, from offset 0, in any length
@@ -13,45 +13,46 @@
  *	subbufs_offset			sub-buffer 0
  *	  + i * subbuf_size		sub-buffer i
  *
- * Map one page to learn mapping_size, then map so many bytes, or subbufs_offset
- * bytes if the figures of the index are all that is wanted. The sizes and
- * offsets do not change while the file is open or mapped: until then the buffer
- * is not resized, and no snapshot is taken. The numbers of the sub-buffers, their
- * ids, are those of this mapping, not those of a mapping of trace_pipe_raw.
+ * Map one page to learn mapping_size, then map that many bytes, or only
+ * subbufs_offset bytes if the figures of the index are enough. The sizes and
+ * offsets do not change while the file is open or mapped: the kernel does not
+ * resize the buffer then, and takes no snapshot. A sub-buffer's number, its id, is
+ * not the one that it has in a mapping of trace_pipe_raw.
  *
  * A sub-buffer begins with its time stamp, 8 bytes. At commit_offset is its
  * commit word, commit_size bytes wide (8 or 4) in the byte order of the kernel.
- * Load it whole, in one load; a 32-bit program on a 64-bit kernel loads the half
- * with the lower bits. These, but for bits 30 and 31, are the number of bytes of
- * records behind data_offset that are committed. events/header_page tells the
- * same offsets.
+ * Load it with a single load; a 32-bit program on a 64-bit kernel loads the half
+ * with the lower bits. The value without bits 30 and 31 is the number of committed
+ * bytes of records, which begin at data_offset. events/header_page has the same
+ * offsets.
  *
  * A record begins with a word of 32 bits, in the byte order of the kernel:
- * type_len in 5 bits, time_delta in 27 (events/header_event tells them, and their
- * order). Its length is, with the word behind it called array[0],
+ * type_len in 5 bits, time_delta in 27 (events/header_event has them and their
+ * order). The next word is array[0]. The length of a record in bytes is
  *
  *	type_len 1 to 28	4 + 4 * type_len; data, from byte 4 on
  *	type_len 0		4 + array[0], a multiple of 4; data, from byte 8 on
- *	29 (padding)		4 + array[0]: a discarded event; but where
+ *	29 (padding)		4 + array[0]: a discarded event; but if
  *				time_delta is 0, nothing follows in this sub-buffer
  *	30 (time extension)	8; it adds (array[0] << 27) + time_delta to the time
- *	31 (time)		8; that is the time, but for its upper 5 bits
+ *	31 (time)		8; the same sum is the time, without its upper 5 bits
  *
- * The time of any other record is that of the one before it, or at first of the
- * sub-buffer, plus its time_delta.
+ * The time of any other record is its time_delta plus the time of the record before
+ * it, or plus the time stamp of the sub-buffer if it is the first record.
  *
- * Every sub-buffer that the writer enters gets the next generation, a number from
- * 1 on that never wraps and never comes again. The entry of a sub-buffer tells
- * which generation is in it, 0 if none is. The writer commits events in the
- * order of generations; it may have entered a sub-buffer, or several, beyond
- * commit_generation when an interrupt writes while an event is being written.
- * Of those no field but generation is valid yet.
+ * Each time the writer enters a sub-buffer, that sub-buffer gets the next
+ * generation. Generations start at 1, never wrap and are never used again. The
+ * entry of a sub-buffer holds its generation, or 0 if it has none. The writer
+ * commits events in the order of generations. It may have entered sub-buffers
+ * beyond commit_generation already, if an interrupt wrote events before the
+ * interrupted event was committed. In the entries of those sub-buffers only
+ * generation is valid.
  *
- * To follow the events, an observer keeps epoch, n (the generation it reads), id
- * (the sub-buffer that is in), read (how many bytes of its records it has taken)
- * and count (the number of events of this epoch before that position). The
- * labels name the stores of the kernel that a load pairs with, see
- * kernel/trace/ring_buffer_live.c. load_acquire() and read_barrier() are
+ * To follow the events, an observer keeps epoch, n (the generation that it reads),
+ * id (the sub-buffer that holds generation n), read (how many bytes of that
+ * sub-buffer's records it has taken) and count (the number of events of this epoch
+ * before that position). A label names the stores of the kernel that a load pairs
+ * with, see kernel/trace/ring_buffer_live.c. load_acquire() and read_barrier() are
  * atomic_load_explicit(p, memory_order_acquire) and
  * atomic_thread_fence(memory_order_acquire).
  *
@@ -75,17 +76,18 @@
  *	if (entry[id].generation != n)		overwritten meanwhile: go to JUMP
  *	if (!final && index->commit_generation != now)
  *						go to LOOK again
- *	if end is beyond read: read = end, count += the events parsed, which
- *	are good; where it is not, padding was taken, and nothing is new
+ *	if end is beyond read: the events parsed are good, so count += their
+ *	number, read = end. If end is below read, the observer has taken
+ *	padding before, and nothing is new
  *	if (final) go to NEXT, else there is nothing more for now
  *
- * Nothing that was read is good before CHECK has said so. Until then the bytes
- * may be anything: a parser has to stop at the first record whose length is 0 or
- * leads beyond end. A sub-buffer may end in padding, while it is written too;
- * size does not count that, the commit word may. That is what the second look at
- * commit_generation is for: once the writer has left a sub-buffer, a consumer may
- * store the number of lost events behind its records, over padding that the
- * commit word counted.
+ * What was copied or parsed is not good until CHECK has passed. Until then the
+ * bytes may be anything: a parser has to stop at the first record whose length is
+ * 0 or that ends beyond end. A sub-buffer may end in padding, even while it is
+ * being written. size does not count that padding, the commit word may. The second
+ * look at commit_generation is needed because of that: once the writer has left a
+ * sub-buffer, a consumer may store the number of lost events behind its records,
+ * over padding that the commit word counted.
  *
  * NEXT, when all of a final sub-buffer was taken
  *	id2 = entry[id].next_id
@@ -100,7 +102,7 @@
  *	missed += before - count, count = before, id = id2, n = n + 1, read = 0,
  *	go to LOOK
  *
- * JUMP, to the oldest sub-buffer that is still there
+ * JUMP, to the oldest sub-buffer beyond n that is still there
  *	if (load_acquire(index->epoch) != epoch) go to START		[RESET]
  *	now = load_acquire(index->commit_generation)			[LEAVE]
  *	of all entries take the one with the smallest generation that is above n
@@ -109,30 +111,30 @@
  *	before = entry[id2].before, which [LEAVE] has made valid
  *	read_barrier()
  *	if (entry[id2].generation != g || index->epoch != epoch)
- *		JUMP again. Where that does not end, as the writer is so quick,
+ *		JUMP again. If the writer is so fast that this does not end,
  *		take g = now and id2 = commit_id, if entry[id2].generation is g
  *	missed += before - count, count = before, id = id2, n = g, read = 0,
  *	go to LOOK
  *
  * START
  *	epoch = load_acquire(index->epoch)				[RESET]
- *	if it is odd, the buffer is being emptied: try again, and yield the CPU.
+ *	if it is odd, the buffer is being emptied: yield the CPU and try again.
  *	It takes as long as the kernel needs to clear the sub-buffers of one CPU.
- *	n = 0, count = 0, then JUMP. What that adds to "missed" are the events
- *	before the observer came, if it has just come: take them off again. To
- *	begin with the present instead, take id2 = commit_id and g = now in JUMP,
- *	then LOOK once, parse what is there for the sake of the time deltas, and
- *	count it to those before.
+ *	n = 0, count = 0, then JUMP. At the start of an observer, what JUMP adds to
+ *	"missed" are the events from before it came: subtract them again. To begin
+ *	with the present instead, take id2 = commit_id and g = now in JUMP, then
+ *	LOOK once, parse what is there only for its time deltas, and treat its
+ *	events as those from before the observer came.
  *
- * So "missed" is exact: before counts events, that is, records of data, those of
- * any length, and neither padding nor time extensions nor discarded events. In
- * each epoch, from where the observer began, the events it has seen and those it
- * missed are all that were committed.
+ * "missed" is exact: "before" counts events, that is, data records of any length,
+ * and no padding, time stamps, time extensions or discarded events. In each epoch,
+ * from where the observer began, the events that it has seen and those that it has
+ * missed add up to all the events that were committed.
  *
- * 64-bit fields that change, in 32-bit programs, and of 32-bit kernels: load the
- * upper half, the lower half, and the upper half again, with read barriers
- * between; when the upper halves differ, or the lower half of a generation is
- * 0xffffffff, again, a few times.
+ * A 32-bit program loads a 64-bit field that changes by halves: the upper half, the
+ * lower half, and the upper half again, with read barriers in between. If the upper
+ * halves differ, or the lower half of a generation is 0xffffffff, it repeats that, a
+ * few times at most.
  */
 #ifndef _TRACE_LIVE_H_
 #define _TRACE_LIVE_H_
@@ -141,19 +143,20 @@
 #include <linux/types.h>
 
 /**
- * struct trace_live_subbuf - What the live index tells of one sub-buffer.
- * @generation:		Which of all sub-buffers ever written this one holds, 0 if
+ * struct trace_live_subbuf - The live index's entry of one sub-buffer.
+ * @generation:		The generation that the sub-buffer holds, or 0 if it holds
  *			none that can be read.
- * @before:		Events committed in this epoch before the first one of this
- *			sub-buffer. Valid when @trace_live_index.commit_generation
- *			has reached @generation, and so is:
- * @overwritten:	How many events of this epoch had been overwritten unread
- *			when the writer entered it; 0 in sub-buffers that were
- *			written before the first observer came.
- * @size:		Bytes of records, the header not counted, and padding that
- *			is behind them neither. Valid when commit_generation is past
- *			@generation, and so is:
- * @next_id:		The sub-buffer of the next generation.
+ * @before:		Events committed in this epoch before the first event of
+ *			this sub-buffer. @before and @overwritten are valid as soon
+ *			as @trace_live_index.commit_generation has reached
+ *			@generation.
+ * @overwritten:	Events of this epoch that had been overwritten unread by
+ *			then; 0 in sub-buffers that the writer had left before the
+ *			first observer came.
+ * @size:		Bytes of records, without the header and without padding
+ *			behind the records. @size and @next_id are valid as soon as
+ *			commit_generation is past @generation.
+ * @next_id:		The id of the sub-buffer that got the next generation.
  */
 struct trace_live_subbuf {
 	__u64	generation;
@@ -164,9 +167,9 @@ struct trace_live_subbuf {
 };
 
 /**
- * struct trace_live_index - How the mapping of trace_live begins.
- * @struct_len:		Bytes of this structure. It may grow: a program reads a
- *			field added later only where this says that it is there.
+ * struct trace_live_index - The start of a mapping of trace_live.
+ * @struct_len:		Bytes of this structure. It may grow: a program checks here
+ *			that a field which was added later is there.
  * @entry_size:		Bytes from one entry to the next.
  * @entries_offset:	Bytes from the start of the mapping to the entry of
  *			sub-buffer 0.
@@ -176,28 +179,28 @@ struct trace_live_subbuf {
  * @nr_subbufs:		Number of sub-buffers.
  * @subbuf_size:	Bytes of a sub-buffer, its header included.
  * @data_offset:	Bytes from the start of a sub-buffer to its records.
- * @commit_offset:	... and to its commit word.
+ * @commit_offset:	Bytes from the start of a sub-buffer to its commit word.
  * @commit_size:	Bytes of the commit word.
  * @reserved:		0.
- * @epoch:		Odd while the buffer is being emptied: nothing else is valid
- *			then. Another even number afterwards: every count has
- *			restarted. Generations go on.
- * @commit_generation:	The generation that events are committed to.
- * @commit_id:		The sub-buffer it is in, if the entry there says so too:
- *			it is stored a moment earlier.
- * @used:		Sub-buffers, the reader's not counted, that were unread when
- *			@commit_generation was entered, that one included, as far as
- *			the kernel's counts of pages agree: less without overwrite
- *			mode, when a full buffer was read. It moves only then.
+ * @epoch:		Odd while the kernel empties the buffer: nothing else is
+ *			valid then. Afterwards it is the next even number, and all
+ *			counts have restarted from 0. Generations go on.
+ * @commit_generation:	The generation that the writer commits events to.
+ * @commit_id:		The sub-buffer that holds @commit_generation. It is stored
+ *			a moment earlier, so check the generation of its entry.
+ * @used:		Unread sub-buffers in the ring when the writer got to
+ *			@commit_generation, that one included, the reader's not. It
+ *			changes only then. Without overwrite mode it may be too
+ *			small after a full buffer was read.
  * @dropped:		Events of this epoch for which there was no room, without
  *			overwrite mode.
  * @commit_overrun:	Events of this epoch that were dropped because interrupts
  *			had filled the whole buffer while an event was written.
  * @reserved3:		0.
  * @read:		Events of this epoch that consumers have taken, as of the
- *			last time one read.
- * @reader_id:		The sub-buffer that consumers are at, as of then.
- * @reader_read:	Bytes of that sub-buffer's records that they have taken.
+ *			last read by one of them.
+ * @reader_id:		The reader's sub-buffer at that time.
+ * @reader_read:	Bytes of its records that consumers had taken by then.
  * @reserved4:		0.
  */
 struct trace_live_index {
@@ -233,13 +236,13 @@ struct trace_live_index {
  * struct trace_live_position - How far an observer has read, and what it waits for.
  * @size:		Bytes of this structure: its sizeof.
  * @flags:		No flag is defined: 0.
- * @epoch:		The epoch it is in.
- * @generation:		The generation it reads.
+ * @epoch:		The epoch that the observer is in.
+ * @generation:		The generation that it reads.
  * @read:		Bytes of that sub-buffer's records that it has read.
- * @bytes:		There is enough to go on when so many bytes lie beyond that
- *			position. 1: any event. 0: as many as buffer_percent
- *			asks for when the position is told. More than the buffer
- *			holds is as much as it holds.
+ * @bytes:		How many committed bytes beyond that position are enough for
+ *			the observer. 1: any event is. 0: as many as buffer_percent
+ *			asks for at the time of the call. A number that is larger
+ *			than the buffer stands for the size of the buffer.
  */
 struct trace_live_position {
 	__u32	size;
@@ -253,23 +256,24 @@ struct trace_live_position {
 /**
  * TRACE_LIVE_IOCTL_WAIT - Tell how far the observer has read.
  *
- * From then on poll(), select() and epoll_wait() do not call this file readable
- * before enough was committed beyond the position, or the epoch is another.
- * Before the first call it is always readable. A position may be as old as it
- * likes: what was overwritten since lies beyond it. The call does not wait and
- * consumes nothing; one that fails changes nothing. Padding counts as bytes:
- * without overwrite mode an event that is refused may leave some, and make the
- * file readable once.
+ * After the call, poll(), select() and epoll_wait() report the file as readable only
+ * when enough was committed beyond the position, or when the epoch has changed.
+ * Before the first call the file is always readable. A position may be arbitrarily
+ * old: bytes that were overwritten since then count, too. The call does not wait and
+ * consumes nothing; a call that fails changes nothing. Padding counts as bytes:
+ * without overwrite mode, an event that is refused may leave padding behind, which
+ * may make the file readable once.
  *
- * The file becomes readable when there is enough, and stays so until the next call:
- * at once, if it was not for some time; in a row for two positions at once, then for
- * 100 a second at most, so up to 10 ms later. If the call is made on the CPU that is
- * watched, the only one of some machines, that is 8 a second at most, up to 125 ms
- * later: where idling, timers, scheduling, system calls or functions are traced, to
- * be woken there writes what the observer waits for. But a file is readable at once
- * when half the buffer has been written beyond the position, and after a reset.
- * poll() with a timeout of 0 is late by as much, and so is what was there before the
- * call: an observer reads all there is, then tells its position.
+ * The file becomes readable when there is enough, and stays so until the next call.
+ * The kernel limits how often that happens, for each open file: two positions in a
+ * row become readable at once, further ones at most 100 times a second, so up to
+ * 10 ms late. If this call or poll() is made on the watched CPU, which may be the
+ * only one, the limit is 8 times a second, so up to 125 ms late: where idling, timers,
+ * scheduling, system calls or functions are traced, waking the observer on that CPU
+ * writes the events that it waits for. The file is readable at once when half the buffer
+ * has been written beyond the position, and after a reset. The limit also delays
+ * poll() with a timeout of 0, and events that were there before the call: an
+ * observer reads all there is, then tells its position.
  *
  * The argument is a pointer to a struct trace_live_position. The result is 0, or
  * -1 with errno set to:
@@ -277,8 +281,7 @@ struct trace_live_position {
  *	EFAULT	the argument points nowhere
  *	EINVAL	size is less than the 40 bytes up to the end of "bytes", a flag is
  *		set, the position is ahead of the writer or past the end of a
- *		sub-buffer, or the epoch has yet to come or is odd, as while the
- *		buffer is being emptied
+ *		sub-buffer, or the epoch is odd or larger than that of the index
  *	E2BIG	the structure has a field that this kernel does not know, and it
  *		is not 0, or size is more than a page
  *	ENOTTY	there is no such command

@@ -2,9 +2,9 @@
 /*
  * Reading a tracefs ring buffer in place.
  *
- * The file per_cpu/cpuN/trace_pipe_raw of tracefs can be mapped, shared and
- * read-only. The mapping begins with the meta area, described by struct
- * trace_buffer_meta, and goes on with the sub-buffers of that CPU:
+ * A program can map the file per_cpu/cpuN/trace_pipe_raw of tracefs, shared and
+ * read-only. The mapping begins with the meta area, which struct
+ * trace_buffer_meta describes. The sub-buffers of that CPU follow:
  *
  *	offset 0					meta area
  *	meta_page_size					sub-buffer 0
@@ -13,8 +13,8 @@
  *	meta_page_size + (nr_subbufs - 1) * subbuf_size	the last sub-buffer
  *
  * Map the first meta_page_size bytes (one page is enough to begin with) to
- * learn the sizes, then map the whole. The numbers of the sub-buffers, their
- * ids, hold for as long as anybody maps this CPU's buffer.
+ * learn the sizes, then map everything. A sub-buffer keeps its number, its id,
+ * as long as any program maps this CPU's buffer.
  *
  * One sub-buffer at a time belongs to the reader: reader.id. The writer has
  * left it, or is still adding events to its end. Each
@@ -27,11 +27,11 @@
  *		read = 0;
  *	parse the bytes [read, meta->reader.read) of sub-buffer reader.id
  *
- * where byte 0 is the first one after the sub-buffer's header, whose layout
- * events/header_page tells.
+ * Byte 0 is the first byte after the sub-buffer's header. events/header_page
+ * describes that header.
  *
- * The kernel brings the meta area up to date at each of those calls, and when
- * the buffer is read or reset by other means; between them it stands still.
+ * The kernel updates the meta area at each of those calls, and whenever the
+ * buffer is read or reset in another way. In between it does not change.
  */
 #ifndef _TRACE_MMAP_H_
 #define _TRACE_MMAP_H_
@@ -39,29 +39,29 @@
 #include <linux/types.h>
 
 /**
- * struct trace_buffer_meta - What the meta area of a mapped buffer tells.
+ * struct trace_buffer_meta - The meta area of a mapped buffer.
  * @meta_page_size:	Bytes from the start of the mapping to sub-buffer 0.
- * @meta_struct_len:	Bytes of this structure. It may grow: a program reads
- *			a field added later only where this says that it is
- *			there.
+ * @meta_struct_len:	Bytes of this structure. It may grow: a program checks
+ *			here that a field which was added later is there.
  * @subbuf_size:	Bytes of one sub-buffer, its header included.
  * @nr_subbufs:		Sub-buffers in the mapping, the reader's included.
  * @reader:		The reader sub-buffer:
  * @reader.lost_events:	Events that were overwritten unread between the
- *			previous reader sub-buffer and this one. Holds until
- *			@reader.id changes.
- * @reader.id:		The reader sub-buffer, 0 to @nr_subbufs - 1.
+ *			previous reader sub-buffer and this one. Does not change
+ *			until @reader.id does.
+ * @reader.id:		Its id, 0 to @nr_subbufs - 1.
  * @reader.read:	Bytes of the reader sub-buffer that were consumed, its
  *			header not counted.
  * @flags:		No flag is defined: 0.
- * @entries:		Events committed since the last reset, whatever became
- *			of them. Unread are @entries - @overrun - @read.
+ * @entries:		Events committed since the last reset, overwritten and
+ *			consumed ones included.
+ *			@entries - @overrun - @read of them are unread.
  * @overrun:		Of these, the events that were overwritten unread.
  * @read:		Of these, the events that were consumed.
  * @pages_lost:		Sub-buffers that were overwritten unread.
  * @pages_touched:	Sub-buffers that the writer has entered.
  *
- * The headers of some releases call the last two fields Reserved1 and
+ * The headers of some kernel releases call the last two fields Reserved1 and
  * Reserved2.
  */
 struct trace_buffer_meta {
@@ -92,9 +92,9 @@ struct trace_buffer_meta {
  *
  * If the reader sub-buffer holds unread bytes, they count as consumed from now
  * on: reader.id stays, reader.read moves to their end. If it holds none, the
- * next sub-buffer that has data becomes the reader, and its bytes count as
- * consumed. With nothing new, reader stays as it is. The bytes handed out stay
- * in place until a later call moves reader.id.
+ * next sub-buffer that has data becomes the reader's, and its bytes count as
+ * consumed. If there is nothing new, reader does not change. The bytes handed
+ * out stay in place until a later call changes reader.id.
  *
  * On a descriptor without O_NONBLOCK the call first waits until the buffer is
  * filled to buffer_percent, or holds any event where that is 0.
