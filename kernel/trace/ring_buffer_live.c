@@ -80,13 +80,13 @@ static_assert(offsetof(struct trace_live_index, dropped) == 80);
 static_assert(offsetof(struct trace_live_index, read) == 128);
 static_assert(sizeof(struct trace_live_index) == 192);
 
-/* How many sub-buffers are described with interrupts off at a time, except in the last try */
+/* Sub-buffers described at a time, with interrupts off. The last try has no limit. */
 #define RB_LIVE_CHUNK		64
 
-/* How often to begin again when the sub-buffers described so far have been reused */
+/* How often to try to describe them before they are consumed or overwritten */
 #define RB_LIVE_TRIES		10
 
-/* How often to load a changing value before it is left to the timer, or taken as it is */
+/* How often to load a value that changes meanwhile before giving up */
 #define RB_LIVE_LOOKS		100
 
 /**

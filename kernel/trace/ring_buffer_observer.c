@@ -263,7 +263,7 @@ static struct rb_live_place rb_live_hold(struct ring_buffer_observer *observer,
 	due = min_t(ktime_t, due, ktime_add_ns(now, rest));
 
 	observer->held = true;
-	/* Leave a timer that is early enough: starting it is an event where timers are traced */
+	/* Starting a timer is an event, too: leave one that expires early enough */
 	if (!hrtimer_is_queued(timer) || ktime_before(due, hrtimer_get_expires(timer)))
 		hrtimer_start(timer, due, HRTIMER_MODE_ABS_PINNED_SOFT);
 
@@ -362,7 +362,7 @@ static void rb_live_work(struct irq_work *work)
 	spin_unlock_irqrestore(&live->wait.lock, flags);
 }
 
-/* Return the CPU of an observer, or -1 if it is this one or offline. Preemption is off. */
+/* Return an observer's CPU, or -1 if that is this one or offline. Preemption is off. */
 static int rb_live_other_cpu(struct rb_live *live)
 {
 	int cpu = READ_ONCE(live->wait.cpu);

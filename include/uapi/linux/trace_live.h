@@ -77,8 +77,8 @@
  *	if (!final && index->commit_generation != now)
  *						go to LOOK again
  *	if end is beyond read: the events parsed are good, so count += their
- *	number, read = end. If end is below read, the observer has taken
- *	padding before, and nothing is new
+ *	number, read = end. If not, nothing is new; an observer that has taken
+ *	padding finds end below read
  *	if (final) go to NEXT, else there is nothing more for now
  *
  * What was copied or parsed is not good until CHECK has passed. Until then the
@@ -131,7 +131,7 @@
  * from where the observer began, the events that it has seen and those that it has
  * missed add up to all the events that were committed.
  *
- * A 32-bit program loads a 64-bit field that changes by halves: the upper half, the
+ * A 32-bit program loads a 64-bit field that may change in parts: the upper half, the
  * lower half, and the upper half again, with read barriers in between. If the upper
  * halves differ, or the lower half of a generation is 0xffffffff, it repeats that, a
  * few times at most.
