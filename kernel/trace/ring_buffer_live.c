@@ -83,10 +83,10 @@ static_assert(sizeof(struct trace_live_index) == 192);
 /* Sub-buffers described at a time, with interrupts off. The last try has no limit. */
 #define RB_LIVE_CHUNK		64
 
-/* How often to try to describe them before they are consumed or overwritten */
+/* How often to try that, as they may be consumed or overwritten meanwhile */
 #define RB_LIVE_TRIES		10
 
-/* How often to load a value that changes meanwhile before giving up */
+/* How often to load a value again that has changed meanwhile, before giving up */
 #define RB_LIVE_LOOKS		100
 
 /**
@@ -184,7 +184,7 @@ static void rb_live_store64(__u64 *shown, u64 value)
 #endif
 }
 
-/* Load it on another CPU, or where no context that stores it is interrupted. */
+/* Load such a field on another CPU, or where no store to it is interrupted. */
 static u64 rb_live_see64(const __u64 *shown)
 {
 #if BITS_PER_LONG == 64
@@ -207,7 +207,7 @@ static u64 rb_live_see64(const __u64 *shown)
 #endif
 }
 
-/* Load it in the context that stores it, or while that context is kept away. */
+/* Load such a field in the context that stores to it, or while that is kept away. */
 static u64 rb_live_load64(const __u64 *shown)
 {
 #if BITS_PER_LONG == 64
@@ -230,7 +230,7 @@ static noinline void __rb_live_enter(struct rb_live *live,
 			generation + 1);
 	/*
 	 * [ENTER] Pairs with the observer's CHECK: an observer that has read a byte
-	 * which is stored to the next page from now on also sees its generation.
+	 * of the new generation, which is stored after this, also sees its number.
 	 */
 	smp_wmb();
 }

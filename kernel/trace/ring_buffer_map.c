@@ -29,7 +29,7 @@
  * The sub-buffers themselves are not protected: user space sees the writer at
  * work in the reader sub-buffer, and sees sub-buffers in the ring being
  * overwritten. Only the bytes that TRACE_MMAP_IOCTL_GET_READER has handed out
- * stay as they are.
+ * stay as they are, until a reader moves on to another sub-buffer.
  */
 
 #include <linux/cacheflush.h>
@@ -69,7 +69,7 @@ static void rb_epoch_update(u32 *epoch, u32 count)
 
 static u64 rb_epoch_extend(u32 epoch, u32 count)
 {
-	/* The top bit has changed, but the epoch does not say so yet */
+	/* The top bit has changed, but the epoch is not updated yet */
 	if ((epoch ^ (count >> 31)) & 1)
 		epoch++;
 
@@ -225,7 +225,7 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 
 static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	/* Without reader_lock, ->mapped does not change from or to 0 */
+	/* ->mapped changes from and to 0 under reader_lock only; larger values without it */
 	if (READ_ONCE(cpu_buffer->mapped))
 		__rb_update_meta_page(cpu_buffer);
 }
