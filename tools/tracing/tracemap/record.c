@@ -30,10 +30,11 @@ enum {
 	OPTION_LIVE,
 	OPTION_SUBBUF,
 	OPTION_STRICT,
+	OPTION_RESTORE,
 };
 
 enum {
-	TICK_MS		= 250,	/* how far a killed recorder's file may be behind */
+	TICK_MS		= 250,	/* how far the file of a killed recorder may be behind */
 	STALE_MS	= 1000,	/* the same, where all there is should not be read often */
 	LIVE_MS		= 100,	/* the same, and --live */
 	PRINT_MS	= 1,	/* how long is printed, then it is recorded again */
@@ -47,6 +48,7 @@ enum {
 struct request {
 	struct selection selection;
 	const char *output;
+	const char *restore;		/* a file: only finish it */
 	char **command;
 	enum tracemap_way way;
 	double duration;		/* seconds, 0: no limit */
@@ -85,7 +87,8 @@ static double now(void)
 /* ---- What is asked for ---- */
 
 static const char usage[] =
-	"usage: tracemap record [-o FILE] [OPTION]... [-- COMMAND [ARGUMENT]...]\n\n"
+	"usage: tracemap record [-o FILE] [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	"       tracemap record --restore FILE\n\n"
 	"Record events into a file that trace-cmd report and KernelShark open, until\n"
 	"Ctrl-C, or until the command has ended.\n\n"
 	SELECTION_HELP
@@ -100,6 +103,8 @@ static const char usage[] =
 	"\nWhen to stop:\n"
 	"      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
 	"      --size SIZE       after so many bytes of data, k, M, G understood\n"
+	"\nAfter it was killed:\n"
+	"      --restore FILE    make a whole file of FILE and what is in FILE.cpuN\n"
 	"\nThe COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
 	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n";
 
@@ -112,6 +117,7 @@ static const struct option options[] = {
 	{ "way", required_argument, NULL, OPTION_WAY },
 	{ "subbuf", required_argument, NULL, OPTION_SUBBUF },
 	{ "strict", no_argument, NULL, OPTION_STRICT },
+	{ "restore", required_argument, NULL, OPTION_RESTORE },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -142,6 +148,9 @@ static int parse_option(struct request *request, int option, const char *arg)
 	case OPTION_STRICT:
 		request->strict = true;
 		return 0;
+	case OPTION_RESTORE:
+		request->restore = arg;
+		return 0;
 	case OPTION_WAY:
 		return value_way(arg, false, &request->way);
 	default:
@@ -165,8 +174,8 @@ static int parse(struct request *request, int argc, char **argv)
 			return ret;
 	}
 	ret = selection_command(&request->selection, argc, argv, &request->command);
-	if (ret)
-		return ret;
+	if (ret || request->restore)
+		return ret ? ret : 1;
 	if (selection_is_empty(&request->selection) && !request->selection.instance) {
 		say("nothing to record: -e names events, -p a tracer, -i an instance that is set up");
 		return -EINVAL;
@@ -238,16 +247,6 @@ static int open_buffers(struct run *run)
 	return 0;
 }
 
-/* If we are killed, the keeper takes the holes out of the file as it is now. */
-static void tell_keeper_how(struct run *run)
-{
-	char *how = trace_dat_how(run->recording.dat);
-
-	if (how)
-		session_add_recording(run->session, run->request->output, how);
-	free(how);
-}
-
 static int open_recording(struct run *run)
 {
 	char *top;
@@ -258,10 +257,9 @@ static int open_recording(struct run *run)
 	ret = recording_open(&run->recording, run->t, top, session_dir(run->session),
 			     run->request->output);
 	free(top);
-	if (ret)
-		return ret;
-	tell_keeper_how(run);
-	return 0;
+	if (!ret)
+		session_add_recording(run->session, run->request->output);
+	return ret;
 }
 
 /* Each CPU's records come to the merge when they have been written. */
@@ -546,7 +544,6 @@ static void tick(struct run *run)
 	if (at - run->ticked < TICK_MS / 1000.0)
 		return;
 	run->ticked = at;
-	trace_dat_sync(run->recording.dat);
 	recording_sum_up(&run->recording, &sums);
 	if (!run->terminal)
 		return;
@@ -657,34 +654,34 @@ static void drain(struct run *run)
 		pull_all(run, RECORDING_PRESENT);
 }
 
+static void refresh_head(struct run *run)
+{
+	int ret = trace_head_refresh(run->recording.head);
+
+	if (ret)
+		complain(ABOUT_TRACEFS, ret, "%s", session_dir(run->session));
+	ret = trace_dat_replace_head(run->recording.dat);
+	if (!ret)
+		return;
+	run->failed = true;
+	complain(ABOUT_OUTPUT, ret,
+		 "%s: names of processes and formats of events stay those of its beginning",
+		 run->request->output);
+}
+
+/* Killed meanwhile, it is the keeper that goes on. */
 static void finish_file(struct run *run)
 {
-	bool compact = true;
 	int ret;
 
 	if (!run->recording.dat)
 		return;
-	ret = trace_head_refresh(run->recording.head);
-	if (ret)
-		complain(ABOUT_TRACEFS, ret, "%s", session_dir(run->session));
+	refresh_head(run);
 	ret = trace_dat_finish(run->recording.dat);
-	if (ret == -E2BIG) {
-		run->failed = true;
-		say("%s: no room for the formats of %u events that were enabled meanwhile: theirs are not decoded",
-		    run->request->output, trace_head_forget_late(run->recording.head));
-		ret = trace_dat_finish(run->recording.dat);
-	}
-	/* Killed while the holes are taken out, it is the keeper who goes on. */
-	if (!ret) {
-		tell_keeper_how(run);
-		ret = trace_dat_compact(run->recording.dat, &compact);
-	}
 	if (ret) {
 		run->failed = true;
-		complain(ABOUT_OUTPUT, ret, "%s", run->request->output);
-	} else if (!compact) {
-		say("%s has holes, and looks larger than it is: cp --sparse=always makes a copy as small",
-		    run->request->output);
+		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
+			 run->request->output, run->request->output);
 	}
 }
 
@@ -752,6 +749,25 @@ static void survive_large_files(void)
 	sigaction(SIGXFSZ, &sa, NULL);
 }
 
+static int restore(const struct request *request)
+{
+	const char *path = request->restore;
+	char text[32];
+	uint64_t bytes = 0;
+	int ret = trace_dat_restore(path, false, &bytes);
+
+	print_bytes(text, sizeof(text), bytes);
+	if (ret == -EBUSY)
+		say("%s: it is being recorded, and will be whole at its end", path);
+	else if (ret == -EINVAL)
+		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);
+	else if (ret)
+		complain(ABOUT_OUTPUT, ret, "%s: the rest stays in %s.cpuN", path, path);
+	else if (!request->quiet)
+		say("%s: whole, %s", path, text);
+	return ret ? EXIT_FAILED : EXIT_OK;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct request request = { .way = TRACEMAP_CONSUME };
@@ -762,8 +778,10 @@ int cmd_record(int argc, char **argv)
 	};
 	int ret = parse(&request, argc, argv), status = ret ? EXIT_USAGE : EXIT_OK;
 
-	if (ret > 0) {
-		survive_large_files();
+	survive_large_files();
+	if (ret > 0 && request.restore) {
+		status = restore(&request);
+	} else if (ret > 0) {
 		run.terminal = isatty(STDERR_FILENO) && !request.live && !request.quiet;
 		status = open_all(&run) ? EXIT_FAILED : record(&run);
 		close_all(&run);

@@ -326,8 +326,12 @@ static int fail_to_create(int error, const char *path)
 	case -EINVAL:
 		say("%s: not a regular file: -o takes the name of one", path);
 		return error;
-	case -EOPNOTSUPP:
-		say("%s: this file system fills holes with zeros: record to another one", path);
+	case -EBUSY:
+		say("%s: it is being recorded: -o takes another name", path);
+		return error;
+	case -EEXIST:
+		say("%s.cpuN are of a recording that was killed: tracemap record --restore %s, or remove them",
+		    path, path);
 		return error;
 	case -ENOSPC:
 	case -EDQUOT:

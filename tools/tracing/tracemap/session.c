@@ -227,9 +227,9 @@ int session_add(struct session *session, const char *file, const char *value)
 	return change(session, file, value, false);
 }
 
-void session_add_recording(struct session *session, const char *path, const char *how)
+void session_add_recording(struct session *session, const char *path)
 {
-	undo_add_file(&session->undo, path, how);
+	undo_add_recording(&session->undo, path);
 }
 
 int session_keep(struct session *session, const char *file)

@@ -50,8 +50,8 @@ void session_say_how(const struct session *session, const struct tracemap *t);
 int session_set(struct session *session, const char *file, const char *value);
 int session_try(struct session *session, const char *file, const char *value);
 
-/* A recording to be finished if this process is killed, see trace_dat_rescue(). */
-void session_add_recording(struct session *session, const char *path, const char *how);
+/* A recording to be finished if this process is killed, see trace_dat_restore(). */
+void session_add_recording(struct session *session, const char *path);
 
 /* Put @file back at the end, for what else is going to change it. */
 int session_keep(struct session *session, const char *file);

@@ -7,14 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace_dat.h"
 
-#define REGION_MAX	(1ULL << 40)
-#define REGION_MIN	(1ULL << 24)
-#define CHUNK		(1U << 20)
+/* So much of the data is in both files while it is moved. The test has less. */
+#ifndef CHUNK
+#define CHUNK		(64ULL << 20)
+#endif
+
+/* Space that is kept free for moving: the more, the faster it goes on a full disk. */
+#define RESERVE_MAX	(16ULL << 20)
+#define RESERVE_MIN	(1ULL << 20)
 
 /* As in the file. */
 struct region {
@@ -22,15 +29,33 @@ struct region {
 	uint64_t size;
 };
 
-struct trace_dat {
+/**
+ * struct part - FILE.cpuN
+ * @fd: -1: there is none
+ * @size: bytes of data that the CPU has, in both files
+ * @moved: how many of them are in FILE, the last page maybe not as a whole
+ * @freed: how many the part has no more
+ */
+struct part {
 	int fd;
+	uint64_t size;
+	uint64_t moved;
+	uint64_t freed;
+};
+
+struct trace_dat {
+	char *path;
+	int lock;		/* FILE as it was begun; others keep off while it is open */
+	int fd;			/* FILE */
 	const struct trace_head *head;
 	unsigned int nr_cpus;
 	unsigned int page_size;
 	uint64_t table;		/* where it is in the file */
-	uint64_t data;		/* what is in front of the data ends before */
-	uint64_t limit;		/* bytes of a region */
+	uint64_t size;		/* bytes of data */
+	uint64_t limit;		/* of them */
+	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
 	struct region *regions;
+	struct part *parts;
 };
 
 static uint64_t round_up(uint64_t value, uint64_t to)
@@ -77,94 +102,179 @@ static int write_at(int fd, const void *data, size_t size, uint64_t at)
 	return size ? write_parts(fd, &part, 1, at) : 0;
 }
 
-int trace_dat_sync(struct trace_dat *dat)
+static uint64_t table_size(const struct trace_dat *dat)
 {
-	return write_at(dat->fd, dat->regions, dat->nr_cpus * sizeof(*dat->regions), dat->table);
+	return dat->nr_cpus * sizeof(*dat->regions);
 }
 
-/* What is in front. The table at its end comes first to where it will be. */
-static int write_head(struct trace_dat *dat, const struct bytes *head)
+static int write_table(struct trace_dat *dat)
 {
-	dat->table = head->size;
-	return trace_dat_sync(dat) ?: write_at(dat->fd, head->data, head->size, 0);
+	return write_at(dat->fd, dat->regions, table_size(dat), dat->table);
+}
+
+/* ---- The parts ---- */
+
+/* To be freed; NULL: no memory. */
+static char *part_path(const struct trace_dat *dat, unsigned int cpu)
+{
+	char *path;
+
+	return asprintf(&path, "%s.cpu%u", dat->path, cpu) < 0 ? NULL : path;
+}
+
+static int open_part(struct trace_dat *dat, unsigned int cpu, int flags, mode_t mode)
+{
+	char *path = part_path(dat, cpu);
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC | flags, mode) : -1;
+
+	free(path);
+	dat->parts[cpu].fd = fd;
+	return fd < 0 ? -errno : 0;
+}
+
+static void remove_part(struct trace_dat *dat, unsigned int cpu)
+{
+	char *path = part_path(dat, cpu);
+
+	if (path)
+		unlink(path);
+	free(path);
+	close(dat->parts[cpu].fd);
+	dat->parts[cpu].fd = -1;
+}
+
+/* Whether a killed recording has left some. */
+static int look_for_parts(const struct trace_dat *dat)
+{
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		char *path = part_path(dat, i);
+		int found = path ? access(path, F_OK) : -1;
+
+		if (!path)
+			return -ENOMEM;
+		free(path);
+		if (!found)
+			return -EEXIST;
+	}
+	return 0;
 }
 
 /* ---- The beginning ---- */
 
-static uint64_t table_size(const struct trace_dat *dat)
+static struct trace_dat *new_dat(unsigned int nr_cpus, unsigned int page_size)
 {
-	return dat->nr_cpus * sizeof(struct region);
+	struct trace_dat *dat = calloc(1, sizeof(*dat));
+
+	if (!dat)
+		return NULL;
+	dat->lock = -1;
+	dat->fd = -1;
+	dat->nr_cpus = nr_cpus;
+	dat->page_size = page_size;
+	dat->regions = calloc(nr_cpus, sizeof(*dat->regions));
+	dat->parts = calloc(nr_cpus, sizeof(*dat->parts));
+	if (!dat->regions || !dat->parts) {
+		trace_dat_close(dat);
+		return NULL;
+	}
+	for (unsigned int i = 0; i < nr_cpus; i++)
+		dat->parts[i].fd = -1;
+	return dat;
 }
 
-/* Regions as large as the file system and ulimit -f allow. */
-static int lay_out(struct trace_dat *dat)
+/* Where the data begin. */
+static uint64_t data_offset(const struct trace_dat *dat)
+{
+	return round_up(dat->table + table_size(dat), dat->page_size);
+}
+
+/* Write what is in front, and a table of no data. */
+static int write_head(struct trace_dat *dat, const struct bytes *head)
+{
+	int ret;
+
+	dat->table = head->size;
+	for (unsigned int i = 0; i < dat->nr_cpus; i++)
+		dat->regions[i] = (struct region){ .offset = data_offset(dat) };
+	ret = write_at(dat->fd, head->data, head->size, 0);
+	if (!ret)
+		ret = write_table(dat);
+	return !ret && fsync(dat->fd) ? -errno : ret;
+}
+
+/*
+ * Later the disk may be full. What is needed then is kept behind the end of the file,
+ * where it does not count as its size.
+ */
+static int reserve(const struct trace_dat *dat)
 {
 	uint64_t size;
 
-	for (size = REGION_MAX; size >= REGION_MIN; size /= 2) {
-		if (!ftruncate(dat->fd, dat->data + dat->nr_cpus * size))
-			break;
-		if (errno != EFBIG && errno != EINVAL)
-			return -errno;
+	for (size = RESERVE_MAX; size >= RESERVE_MIN; size /= 2) {
+		if (!fallocate(dat->fd, FALLOC_FL_KEEP_SIZE, data_offset(dat),
+			       data_offset(dat) + size))
+			return 0;
+		if (errno != ENOSPC && errno != EDQUOT)
+			return 0;	/* the file system cannot, or ulimit -f is small */
 	}
-	if (size < REGION_MIN)
-		return -EFBIG;
-	if (ftruncate(dat->fd, dat->data))
-		return -errno;
-	dat->limit = size / dat->page_size * dat->page_size;
-	for (unsigned int i = 0; i < dat->nr_cpus; i++)
-		dat->regions[i].offset = dat->data + i * dat->limit;
-	return 0;
+	return -errno;
 }
 
-/* Whether a hole costs nothing. Some file systems fill it with zeros. */
-static int try_hole(int fd)
+static void free_reserve(const struct trace_dat *dat)
 {
-	enum { HOLE = 16 << 20 };
 	struct stat st;
-	int ret;
 
-	if (ftruncate(fd, HOLE))
-		return -errno;
-	ret = write_at(fd, "", 1, HOLE);
-	if (!ret && fstat(fd, &st))
-		ret = -errno;
-	if (ftruncate(fd, 0) && !ret)
-		ret = -errno;
-	return ret ? ret : (uint64_t)st.st_blocks * 512 > HOLE / 2 ? -EOPNOTSUPP : 0;
+	/* If that fails, there may be space all the same. */
+	if (!fstat(dat->lock, &st) && ftruncate(dat->lock, st.st_size))
+		return;
 }
 
-/* Room for what may still grow has its blocks now: later the disk may be full. */
+/* With ulimit -f each part may be as large as all of them together may be at the end. */
+static void set_limit(struct trace_dat *dat)
+{
+	uint64_t front = data_offset(dat) + RESERVE_MIN;
+	struct rlimit limit;
+
+	dat->limit = UINT64_MAX;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		dat->limit = limit.rlim_cur > front ? limit.rlim_cur - front : 0;
+}
+
 static int begin(struct trace_dat *dat)
 {
 	struct bytes head = { .error = 0 };
-	uint64_t reserve;
 	int ret;
 
 	ret = trace_head_write(dat->head, &head);
-	if (ret)
-		goto out;
-	reserve = head.size + table_size(dat) + trace_head_may_grow(dat->head);
-	dat->data = round_up(reserve, dat->page_size);
-	ret = lay_out(dat);
-	if (!ret)
-		ret = -posix_fallocate(dat->fd, 0, dat->data);
 	if (!ret)
 		ret = write_head(dat, &head);
-out:
+	if (!ret)
+		ret = reserve(dat);
+	set_limit(dat);
 	bytes_free(&head);
 	return ret;
 }
 
-static int check_file(int fd)
+/* Not every file system has locks. */
+static int lock(int fd, int how)
+{
+	return flock(fd, LOCK_EX | how) && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+static int check_file(struct trace_dat *dat, const char *path)
 {
 	struct stat st;
+	int ret;
 
-	if (fstat(fd, &st))
+	if (fstat(dat->fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	return ftruncate(fd, 0) ? -errno : try_hole(fd);
+	ret = lock(dat->fd, LOCK_NB);
+	if (ret)
+		return ret;
+	dat->path = realpath(path, NULL);
+	return dat->path ? look_for_parts(dat) : -errno;
 }
 
 /* @made: whether it was not there before */
@@ -181,23 +291,20 @@ static int open_file(const char *path, bool *made)
 int trace_dat_create(struct trace_dat **datp, const char *path, const struct trace_head *head,
 		     unsigned int nr_cpus, unsigned int page_size)
 {
-	struct trace_dat *dat = calloc(1, sizeof(*dat));
-	bool made = false;
-	int ret = -ENOMEM;
+	struct trace_dat *dat = new_dat(nr_cpus, page_size);
+	bool made = false, begun = false;
+	int ret;
 
 	if (!dat)
 		return -ENOMEM;
-	dat->fd = -1;
 	dat->head = head;
-	dat->nr_cpus = nr_cpus;
-	dat->page_size = page_size;
-	dat->regions = calloc(nr_cpus, sizeof(*dat->regions));
-	if (dat->regions) {
-		dat->fd = open_file(path, &made);
-		ret = dat->fd < 0 ? dat->fd : check_file(dat->fd);
+	dat->fd = open_file(path, &made);
+	dat->lock = dat->fd;
+	ret = dat->fd < 0 ? dat->fd : check_file(dat, path);
+	if (!ret) {
+		begun = true;
+		ret = ftruncate(dat->fd, 0) ? -errno : begin(dat);
 	}
-	if (!ret)
-		ret = begin(dat);
 	if (!ret) {
 		*datp = dat;
 		return 0;
@@ -205,7 +312,7 @@ int trace_dat_create(struct trace_dat **datp, const char *path, const struct tra
 	/* Nothing could be read of half a head. */
 	if (made)
 		unlink(path);
-	else if (dat->fd >= 0 && ret != -EINVAL && ftruncate(dat->fd, 0))
+	else if (begun && ftruncate(dat->fd, 0))
 		ret = -errno;
 	trace_dat_close(dat);
 	return ret;
@@ -215,206 +322,359 @@ void trace_dat_close(struct trace_dat *dat)
 {
 	if (!dat)
 		return;
-	if (dat->fd >= 0)
+	for (unsigned int i = 0; dat->parts && i < dat->nr_cpus; i++) {
+		if (dat->parts[i].fd >= 0)
+			close(dat->parts[i].fd);
+	}
+	if (dat->fd >= 0 && dat->fd != dat->lock)
 		close(dat->fd);
+	if (dat->lock >= 0)
+		close(dat->lock);
+	free(dat->path);
 	free(dat->regions);
+	free(dat->parts);
 	free(dat);
 }
 
 /* ---- Data ---- */
 
+/* As readable for others as the file is. */
+static int make_part(struct trace_dat *dat, unsigned int cpu)
+{
+	struct stat st;
+
+	if (fstat(dat->fd, &st))
+		return -errno;
+	return open_part(dat, cpu, O_CREAT | O_EXCL, st.st_mode & 0666);
+}
+
+/*
+ * Of a page that is there the header comes last, which tells how much is behind it:
+ * if the recorder is killed before, the page is as it was.
+ */
+static int write_pages(const struct part *part, struct iovec *parts, int nr, uint64_t at)
+{
+	struct iovec header = parts[0];
+	int ret;
+
+	if (at >= part->size)
+		return write_parts(part->fd, parts, nr, at);
+	ret = write_parts(part->fd, parts + 1, nr - 1, at + header.iov_len);
+	return ret ? ret : write_parts(part->fd, &header, 1, at);
+}
+
 int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 		    const struct dat_page *pages, int nr)
 {
-	struct region *region = &dat->regions[cpu];
+	struct part *part = &dat->parts[cpu];
 	struct iovec parts[DAT_PAGES_MAX * DAT_PAGE_PARTS];
-	uint64_t size = (uint64_t)nr * dat->page_size;
-	int nr_parts = 0, ret;
+	uint64_t end = at + (uint64_t)nr * dat->page_size;
+	int nr_parts = 0, ret = 0;
 
-	if (at + size > dat->limit)
+	if (dat->size - part->size + end > dat->limit)
 		return -EFBIG;
+	if (part->fd < 0)
+		ret = make_part(dat, cpu);
 	for (int i = 0; i < nr; i++) {
 		memcpy(parts + nr_parts, pages[i].part, pages[i].nr_parts * sizeof(*parts));
 		nr_parts += pages[i].nr_parts;
 	}
-	ret = write_parts(dat->fd, parts, nr_parts, region->offset + at);
 	if (!ret)
-		region->size = at + size;
+		ret = write_pages(part, parts, nr_parts, at);
+	if (ret)
+		end = part->size;
+	if ((ret || end < part->size) && part->fd >= 0 && ftruncate(part->fd, end) && !ret)
+		ret = -errno;
+	dat->size += end - part->size;
+	part->size = end;
 	return ret;
 }
 
 uint64_t trace_dat_size(const struct trace_dat *dat)
 {
-	uint64_t size = 0;
+	return dat->size;
+}
 
-	for (unsigned int i = 0; i < dat->nr_cpus; i++)
-		size += dat->regions[i].size;
-	return size;
+/* ---- Another head ---- */
+
+/* As the file was: who may read it, and whose it is. */
+static int open_like(const struct trace_dat *dat, const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(dat->fd, &st))
+		return -errno;
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	if ((fchown(fd, st.st_uid, st.st_gid) && errno != EPERM) ||
+	    (fchmod(fd, st.st_mode & 0777) && errno != EPERM) || lock(fd, LOCK_NB)) {
+		int ret = -errno;
+
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+static int replace(struct trace_dat *dat, const struct bytes *head, const char *path)
+{
+	const int fd = dat->fd;
+	const uint64_t table = dat->table;
+	int ret;
+
+	ret = open_like(dat, path);
+	if (ret >= 0) {
+		dat->fd = ret;
+		ret = write_head(dat, head);
+		if (!ret && rename(path, dat->path))
+			ret = -errno;
+		if (ret) {
+			close(dat->fd);
+			dat->fd = fd;
+			dat->table = table;
+		}
+	}
+	if (ret)
+		unlink(path);
+	return ret;
+}
+
+int trace_dat_replace_head(struct trace_dat *dat)
+{
+	struct bytes head = { .error = 0 };
+	char *path;
+	int ret;
+
+	free_reserve(dat);
+	if (asprintf(&path, "%s.new", dat->path) < 0)
+		return -ENOMEM;
+	ret = trace_head_write(dat->head, &head);
+	if (!ret)
+		ret = replace(dat, &head, path);
+	bytes_free(&head);
+	free(path);
+	return ret;
 }
 
 /* ---- The end ---- */
 
-/* Take the hole before a CPU's data out, where the file system can. */
-static int collapse(struct trace_dat *dat, unsigned int cpu, uint64_t to)
+static int sync_data(const struct trace_dat *dat)
 {
-	uint64_t hole = dat->regions[cpu].offset - to;
-
-	if (fallocate(dat->fd, FALLOC_FL_COLLAPSE_RANGE, to, hole))
-		return -errno;
-	for (unsigned int i = cpu; i < dat->nr_cpus; i++)
-		dat->regions[i].offset -= hole;
-	return trace_dat_sync(dat);
-}
-
-static int copy(int fd, uint64_t from, uint64_t to, uint64_t size)
-{
-	char *buffer = malloc(CHUNK);
-	int ret = buffer ? 0 : -ENOMEM;
-
-	while (size && !ret) {
-		ssize_t n = pread(fd, buffer, size < CHUNK ? size : CHUNK, from);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		ret = n > 0 ? write_at(fd, buffer, n, to) : n ? -errno : -EIO;
-		from += n;
-		to += n;
-		size -= n;
-	}
-	free(buffer);
-	return ret;
+	return fdatasync(dat->fd) ? -errno : 0;
 }
 
 /*
- * Or move them into the hole. The table points to the one copy or to the other,
- * and both are whole when it changes.
+ * What was moved is on the disk before the table tells so, and the table is before the
+ * parts let it go.
  */
-static int move(struct trace_dat *dat, unsigned int cpu, uint64_t to)
+static int let_go(struct trace_dat *dat)
 {
-	struct region *region = &dat->regions[cpu];
-	uint64_t from = region->offset;
-	int ret;
+	int ret = sync_data(dat) ?: write_table(dat) ?: sync_data(dat);
 
-	if (to + region->size > from)
-		return -EOPNOTSUPP;
-	ret = copy(dat->fd, from, to, region->size);
-	if (ret) {
-		fallocate(dat->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, to, region->size);
+	if (ret)
 		return ret;
+	dat->unsynced = 0;
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		uint64_t size = dat->regions[i].size;
+		struct part *part = &dat->parts[i];
+
+		if (part->fd < 0)
+			continue;
+		if (size == part->size)
+			remove_part(dat, i);
+		else if (size > part->freed)
+			fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				  part->freed, size - part->freed);
+		part->freed = size;
 	}
-	region->offset = to;
-	ret = trace_dat_sync(dat);
-	if (!ret)
-		fallocate(dat->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, region->size);
-	return ret;
+	return 0;
 }
 
-static bool take_holes_out(struct trace_dat *dat)
+/* Where the kernel does not copy. */
+static ssize_t copy_by_buffer(int from, uint64_t from_at, int to, uint64_t to_at, size_t size)
 {
-	uint64_t to = dat->data;
-	bool all = true;
+	static char buffer[1 << 16];
+	ssize_t n = pread(from, buffer, size < sizeof(buffer) ? size : sizeof(buffer), from_at);
+	int ret;
+
+	if (n < 0)
+		return -errno;
+	ret = write_at(to, buffer, n, to_at);
+	return ret ? ret : n;
+}
+
+/* Returns how many bytes there were, 0 at the end of the file, or a negative errno. */
+static ssize_t copy(int from, uint64_t from_at, int to, uint64_t to_at, size_t size)
+{
+	loff_t in = from_at, out = to_at;
+	ssize_t n = copy_file_range(from, &in, to, &out, size, 0);
+
+	if (n >= 0)
+		return n;
+	switch (errno) {
+	case ENOSYS:
+	case EOPNOTSUPP:
+	case EXDEV:
+	case EINVAL:
+		return copy_by_buffer(from, from_at, to, to_at, size);
+	}
+	return -errno;
+}
+
+/* Some of a part: as much as may be in both files. */
+static int move_some(struct trace_dat *dat, unsigned int cpu)
+{
+	struct region *region = &dat->regions[cpu];
+	struct part *part = &dat->parts[cpu];
+	uint64_t size = part->size - part->moved;
+	ssize_t n;
+
+	if (size > CHUNK - dat->unsynced)
+		size = CHUNK - dat->unsynced;
+	n = copy(part->fd, part->moved, dat->fd, region->offset + part->moved, size);
+	if (n == -EINTR)
+		return 0;
+	/* What is let go makes room for more. */
+	if (n == -ENOSPC || n == -EDQUOT)
+		return dat->unsynced ? let_go(dat) : n;
+	if (n <= 0)
+		return n ? n : -EIO;
+	part->moved += n;
+	region->size = part->moved / dat->page_size * dat->page_size;
+	dat->unsynced += n;
+	return dat->unsynced < CHUNK ? 0 : let_go(dat);
+}
+
+static void lay_out(struct trace_dat *dat)
+{
+	uint64_t to = data_offset(dat);
 
 	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
-		struct region *region = &dat->regions[i];
-
-		if (!region->size)
-			region->offset = to;
-		else if (region->offset != to && collapse(dat, i, to) && move(dat, i, to))
-			all = false;
-		to = region->offset + region->size;
+		dat->regions[i].offset = to;
+		to += dat->parts[i].size;
 	}
-	return !ftruncate(dat->fd, to) && all;
 }
 
 int trace_dat_finish(struct trace_dat *dat)
 {
-	struct bytes head = { .error = 0 };
-	int ret;
+	int ret = 0, last;
 
-	ret = trace_head_write(dat->head, &head);
-	if (!ret)
-		ret = head.size + table_size(dat) <= dat->data ? write_head(dat, &head) : -E2BIG;
-	bytes_free(&head);
-	return ret;
-}
-
-int trace_dat_compact(struct trace_dat *dat, bool *compact)
-{
-	int ret;
-
-	*compact = take_holes_out(dat);
-	ret = trace_dat_sync(dat);
-	/* What a file system elsewhere has no room for, it says only now. */
-	return !ret && fsync(dat->fd) ? -errno : ret;
+	free_reserve(dat);
+	lay_out(dat);
+	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
+		while (!ret && dat->parts[i].moved < dat->parts[i].size)
+			ret = move_some(dat, i);
+	}
+	last = let_go(dat);
+	return ret ? ret : last;
 }
 
 /* ---- When the recorder is no more ---- */
 
-static const char how_format[] = "%llu %llu %llu %llu %u %u";
-
-char *trace_dat_how(const struct trace_dat *dat)
+/* What both files have of a CPU. Half a page is no page. */
+static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 {
-	struct stat st;
-	char *how;
+	uint64_t in_file = dat->regions[cpu].size;
+	struct part *part = &dat->parts[cpu];
+	struct stat st = { .st_size = 0 };
+	int ret = open_part(dat, cpu, 0, 0);
 
-	if (fstat(dat->fd, &st) ||
-	    asprintf(&how, how_format, (unsigned long long)st.st_dev,
-		     (unsigned long long)st.st_ino, (unsigned long long)dat->table,
-		     (unsigned long long)dat->data, dat->nr_cpus, dat->page_size) < 0)
-		return NULL;
-	return how;
+	if (ret && ret != -ENOENT)
+		return ret;
+	if (!ret && fstat(part->fd, &st))
+		return -errno;
+	part->size = st.st_size / dat->page_size * dat->page_size;
+	if (part->size < in_file || in_file % dat->page_size) {
+		if (!ret || in_file % dat->page_size)
+			return -EINVAL;
+		part->size = in_file;
+	}
+	part->moved = in_file;
+	part->freed = in_file;
+	return 0;
 }
 
-/* Of a file that was about to be finished the table may be elsewhere. */
-static bool table_is_sound(const struct trace_dat *dat, uint64_t file_size)
+/* Whether what is in the file already is where these parts would be moved to. */
+static bool belong_together(const struct trace_dat *dat)
 {
-	uint64_t end = dat->data;
+	uint64_t to = data_offset(dat);
 
 	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
-		const struct region *region = &dat->regions[i];
-
-		if (region->offset < end || region->offset % dat->page_size ||
-		    region->size % dat->page_size || region->size > REGION_MAX)
+		if (dat->regions[i].size && dat->regions[i].offset != to)
 			return false;
-		end = region->offset + region->size;
-		if (region->size && end > file_size)
-			return false;
+		to += dat->parts[i].size;
 	}
 	return true;
 }
 
-static int rescue(struct trace_dat *dat, uint64_t file_size)
+static int restore(struct trace_dat *dat)
 {
-	size_t size = dat->nr_cpus * sizeof(*dat->regions);
+	int ret = 0;
 
-	dat->regions = malloc(size);
-	if (!dat->regions)
-		return -ENOMEM;
-	if (pread(dat->fd, dat->regions, size, dat->table) != (ssize_t)size ||
-	    !table_is_sound(dat, file_size))
-		return -EINVAL;
-	take_holes_out(dat);
-	return trace_dat_sync(dat);
+	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
+		ret = look_at_part(dat, i);
+		dat->size += dat->parts[i].size;
+	}
+	if (ret)
+		return ret;
+	return belong_together(dat) ? trace_dat_finish(dat) : -EINVAL;
 }
 
-int trace_dat_rescue(const char *path, const char *how)
+/* Returns -EINVAL if it has no head of ours, or no table. */
+static int read_head(struct trace_dat **dat, int fd)
 {
-	unsigned long long device, inode, table, data;
-	struct trace_dat dat = { .head = NULL };
+	FILE *file = fdopen(dup(fd), "re");
+	struct trace_head_found found;
+	bool is_ours = file && trace_head_find(file, &found);
 	struct stat st;
-	int ret = -EINVAL;
 
-	if (sscanf(how, how_format, &device, &inode, &table, &data, &dat.nr_cpus,
-		   &dat.page_size) != 6)
-		return ret;
-	dat.table = table;
-	dat.data = data;
-	dat.fd = open(path, O_RDWR | O_CLOEXEC);
-	if (dat.fd < 0)
+	if (file)
+		fclose(file);
+	if (!is_ours || fstat(fd, &st) || !found.page_size ||
+	    found.table + found.nr_cpus * sizeof(struct region) > (uint64_t)st.st_size)
+		return -EINVAL;
+	*dat = new_dat(found.nr_cpus, found.page_size);
+	if (!*dat)
+		return -ENOMEM;
+	(*dat)->table = found.table;
+	return pread(fd, (*dat)->regions, table_size(*dat), found.table) < 0 ? -errno : 0;
+}
+
+/* What was to be the file, and did not come to it. */
+static void remove_new(const struct trace_dat *dat)
+{
+	char *path;
+
+	if (asprintf(&path, "%s.new", dat->path) < 0)
+		return;
+	unlink(path);
+	free(path);
+}
+
+int trace_dat_restore(const char *path, bool wait, uint64_t *size)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct trace_dat *dat = NULL;
+	int ret;
+
+	if (fd < 0)
 		return -errno;
-	if (!fstat(dat.fd, &st) && st.st_dev == device && st.st_ino == inode)
-		ret = rescue(&dat, st.st_size);
-	free(dat.regions);
-	close(dat.fd);
+	ret = lock(fd, wait ? 0 : LOCK_NB) ?: read_head(&dat, fd);
+	if (dat) {
+		dat->fd = fd;
+		dat->lock = fd;
+		dat->path = realpath(path, NULL);
+		if (!ret)
+			ret = dat->path ? restore(dat) : -errno;
+		if (!ret)
+			remove_new(dat);
+		*size = dat->size;
+		trace_dat_close(dat);
+	} else {
+		close(fd);
+	}
 	return ret;
 }

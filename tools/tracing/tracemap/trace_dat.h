@@ -3,13 +3,15 @@
  * A trace.dat file, version 6, being recorded. (libtracecmd 3.1 has functions
  * that write such files, but its header declares only those that read them.)
  *
- * The format wants the data of each CPU in one piece, and nobody knows how long
- * that will be. While it is recorded, each CPU has a region of its own in a file
- * with large holes between them. So nothing is written twice, and the file can be
- * read at any time, also if the recorder was killed: the table in front tells
- * what was there when trace_dat_sync() was called last. trace_dat_compact() takes
- * the holes out, and so does trace_dat_rescue() for a recorder that was killed:
- * a program that copies such a file would read terabytes of zeros.
+ * The format wants the data of each CPU in one piece, and how long that will be is
+ * not known before the end. So while it is recorded, the data of CPU N go to a
+ * file of their own, FILE.cpuN, and FILE has only what stands in front of them. At the
+ * end they are moved into FILE. Where the file system can share blocks between files,
+ * moving copies nothing; elsewhere what was copied is freed step by step.
+ *
+ * FILE can be read at any time. Its table tells what it has of each CPU, and FILE.cpuN
+ * has the rest. trace_dat_restore() moves that if the recorder was killed, whenever
+ * that was.
  */
 #ifndef _TRACEMAP_TRACE_DAT_H
 #define _TRACEMAP_TRACE_DAT_H
@@ -30,9 +32,10 @@ struct trace_dat;
  * @nr_cpus: for how many CPUs there will be data
  * @page_size: bytes of a page
  *
- * Return: 0; -EINVAL if @path is no regular file, -EOPNOTSUPP if the file system
- * has no holes, or another negative errno. A file that could not be begun is not
- * there, or empty if it was there before.
+ * Return: 0; -EINVAL if @path is no regular file, -EBUSY if it is being recorded,
+ * -EEXIST if there is a @path.cpuN, or another negative errno. A file that could not
+ * be begun is not there, or empty if it was there before; in these three cases it is
+ * as it was.
  */
 int trace_dat_create(struct trace_dat **dat, const char *path, const struct trace_head *head,
 		     unsigned int nr_cpus, unsigned int page_size);
@@ -45,52 +48,40 @@ int trace_dat_create(struct trace_dat **dat, const char *path, const struct trac
  * @pages: the pages
  * @nr: how many
  *
- * Return: 0; -ENOSPC and the like, and what was there before @at stays;
- * -EFBIG when the region of the CPU is full.
+ * Return: 0; -ENOSPC and the like, -EFBIG if the file would be larger than it may be,
+ * and what was there before stays.
  */
 int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 		    const struct dat_page *pages, int nr);
 
-/* Have the file tell of what was written so far. */
-int trace_dat_sync(struct trace_dat *dat);
-
 uint64_t trace_dat_size(const struct trace_dat *dat);	/* bytes of data so far */
 
 /**
- * trace_dat_finish - have the file tell of all there is
- * @dat: the file, and its head refreshed
+ * trace_dat_replace_head - put another file with the head refreshed in the place of this one
+ * @dat: the file, not finished yet
  *
- * The table is elsewhere then: what trace_dat_how() tells is new.
- *
- * Return: 0; -E2BIG if the head has become too large for the room it has, and the
- * file is as it was: trace_head_forget_late() makes it smaller; or another
- * negative errno.
+ * Return: 0 or a negative errno: then it has the head that it had.
  */
-int trace_dat_finish(struct trace_dat *dat);
+int trace_dat_replace_head(struct trace_dat *dat);
 
 /**
- * trace_dat_compact - take the holes out
- * @dat: the file, finished
- * @compact: to set: whether they are. If not, the file can be read all the same,
- *	but looks larger than it is
+ * trace_dat_finish - move all data into the file
+ * @dat: the file; nothing is written to it any more
  *
- * Return: 0 or a negative errno: some of the file may not be on the disk.
+ * Return: 0 or a negative errno: then @path.cpuN have what is not in the file.
  */
-int trace_dat_compact(struct trace_dat *dat, bool *compact);
-
+int trace_dat_finish(struct trace_dat *dat);
 void trace_dat_close(struct trace_dat *dat);
 
 /**
- * trace_dat_rescue - take the holes out of a file that is not written any more
+ * trace_dat_restore - finish a file whose recorder was killed
  * @path: its name
- * @how: what trace_dat_how() has told of it. If it is another file, or was finished,
- *	nothing is done
+ * @wait: wait until it is not recorded any more
+ * @size: to set: bytes of data it has then
  *
- * Return: 0 or a negative errno; it can be read in any case.
+ * Return: 0; -EBUSY if it is being recorded, -EINVAL if no tracemap began it, or the
+ * @path.cpuN do not belong to it, or as trace_dat_finish().
  */
-int trace_dat_rescue(const char *path, const char *how);
-
-/* To be freed; NULL: no memory. */
-char *trace_dat_how(const struct trace_dat *dat);
+int trace_dat_restore(const char *path, bool wait, uint64_t *size);
 
 #endif /* _TRACEMAP_TRACE_DAT_H */

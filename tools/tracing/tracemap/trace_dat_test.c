@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace_dat.h, on the file systems of the folders given: at any time the table
- * of the file points to what was written, and at the end there are no holes.
+ * trace_dat.h, on the file systems of the folders given: wherever the recorder is
+ * killed, the table of the file points to what is there, the parts have the rest, and
+ * both together take no more space than what was written and one step of moving.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "trace_dat.h"
 
-enum { PAGE = 4096, CPUS = 4, PAGES = 700 };
+enum { PAGE = 4096, CPUS = 4, PAGES = 60 };
 
 static const struct subbuf_format format = {
 	.subbuf_size = PAGE, .commit_offset = 8, .commit_size = 8, .data_offset = 16,
@@ -36,17 +40,6 @@ static void put(const char *dir, const char *name, const char *text)
 	}
 	file = fopen(path, "w");
 	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
-}
-
-static void put_much(const char *dir, const char *name, size_t size)
-{
-	char *text = malloc(size + 1);
-
-	CHECK(text);
-	memset(text, 'x', size);
-	text[size] = 0;
-	put(dir, name, text);
-	free(text);
 }
 
 static void make_tracing(const char *dir)
@@ -94,183 +87,374 @@ static unsigned int pages_of(unsigned int cpu)
 	return cpu * (cpu - 1) * PAGES / 2 + !cpu;
 }
 
-/* Returns where the last byte of data is. */
-static uint64_t check_data(const char *path, size_t table)
+/* The file begins with this head and has so many bytes of data, all where they belong. */
+static void check_data(const char *path, const struct trace_head *head, uint64_t wanted)
 {
-	uint64_t region[CPUS][2], page[PAGE / 8], end = 0;
+	uint64_t region[CPUS][2], page[PAGE / 8], size = 0;
+	size_t table = head_size(head);
+	uint64_t to = (table + sizeof(region) + PAGE - 1) / PAGE * PAGE;
 	int fd = open(path, O_RDONLY);
+	struct stat st;
 
 	CHECK(fd >= 0 && pread(fd, region, sizeof(region), table) == sizeof(region));
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
-		CHECK(region[cpu][1] == (uint64_t)pages_of(cpu) * PAGE);
-		CHECK(region[cpu][0] % PAGE == 0);
-		for (unsigned int n = 0; n < pages_of(cpu); n++) {
-			CHECK(pread(fd, page, PAGE, region[cpu][0] + n * PAGE) == PAGE);
+		CHECK(!region[cpu][1] || region[cpu][0] == to);
+		for (unsigned int n = 0; n < region[cpu][1] / PAGE; n++) {
+			CHECK(pread(fd, page, PAGE, to + n * PAGE) == PAGE);
 			CHECK(page[0] == n && page[1] == 16 && page[2] == cpu && page[3] == n);
 		}
-		if (region[cpu][1])
-			end = region[cpu][0] + region[cpu][1];
+		to += pages_of(cpu) * PAGE;
+		size += region[cpu][1];
 	}
+	CHECK(size == wanted && !fstat(fd, &st) && (uint64_t)st.st_size <= to);
 	close(fd);
-	return end;
 }
 
 static bool contains(const char *path, const char *what)
 {
 	struct bytes b = { .error = 0 };
 	bool found;
-	int fd = open(path, O_RDWR);
 
-	/* Only what is in front, the rest may be terabytes. */
-	CHECK(fd >= 0 && !ftruncate(fd, 65536) && !close(fd) && !bytes_add_file(&b, path));
+	CHECK(!bytes_add_file(&b, path));
 	found = memmem(b.data, b.size, what, strlen(what));
 	bytes_free(&b);
 	return found;
 }
 
-/* A recording in a folder of its own, and all that was recorded until now is in it. */
+/* A recording in a folder of its own. */
 struct recorded {
-	char dir[256], path[300];
+	char dir[256], path[300], top[300];
 	struct trace_head *head;
 	struct trace_dat *dat;
 };
 
+/* All bytes of data. */
+static uint64_t all_data(void)
+{
+	uint64_t pages = 0;
+
+	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
+		pages += pages_of(cpu);
+	return pages * PAGE;
+}
+
 static void begin(struct recorded *r, const char *folder)
 {
-	char top[300];
-
 	snprintf(r->dir, sizeof(r->dir), "%s/trace_dat_test.%d", folder, getpid());
 	make_tracing(r->dir);
 	snprintf(r->path, sizeof(r->path), "%s/trace.dat", r->dir);
 	/* By another name: of the top level itself all symbols are told. */
-	snprintf(top, sizeof(top), "%s/.", r->dir);
-	CHECK(!trace_head_new(&r->head, top, r->dir, CPUS, PAGE));
+	snprintf(r->top, sizeof(r->top), "%s/.", r->dir);
+	CHECK(!trace_head_new(&r->head, r->top, r->dir, CPUS, PAGE));
 	CHECK(!trace_dat_create(&r->dat, r->path, r->head, CPUS, PAGE));
 	for (unsigned int cpu = CPUS; cpu--; ) {
 		for (unsigned int n = 0; n < pages_of(cpu); n++)
 			write_page(r->dat, cpu, n);
 	}
-	CHECK(!trace_dat_sync(r->dat));
+	CHECK(trace_dat_size(r->dat) == all_data());
 }
 
-static void close_recorded(struct recorded *r)
-{
-	trace_dat_close(r->dat);
-	trace_head_free(r->head);
-}
-
-static void remove_recorded(const struct recorded *r)
+static void end(struct recorded *r)
 {
 	char command[300];
 
+	trace_dat_close(r->dat);
+	trace_head_free(r->head);
 	snprintf(command, sizeof(command), "rm -rf %s", r->dir);
 	CHECK(!system(command));
+}
+
+/* What trace.dat and what belongs to it take: bytes, and bytes of the disk. */
+struct taken {
+	unsigned int files;
+	uint64_t size, blocks;
+};
+
+static struct taken taken(const struct recorded *r)
+{
+	struct taken sum = { 0 };
+	struct stat st;
+	char path[320];
+
+	for (int cpu = -1; cpu < CPUS; cpu++) {
+		snprintf(path, sizeof(path), cpu < 0 ? "%s" : "%s.cpu%d", r->path, cpu);
+		if (stat(path, &st))
+			continue;
+		sum.files++;
+		sum.size += st.st_size;
+		sum.blocks += st.st_blocks * 512;
+	}
+	snprintf(path, sizeof(path), "%s.new", r->path);
+	CHECK(stat(path, &st) && errno == ENOENT);
+	return sum;
+}
+
+/* The whole file, and nothing else is left. */
+static void check_whole(const struct recorded *r)
+{
+	uint64_t front = head_size(r->head) + CPUS * 16;
+
+	check_data(r->path, r->head, all_data());
+	CHECK(taken(r).files == 1 && taken(r).size < all_data() + front + PAGE);
+	CHECK(taken(r).blocks < all_data() + front + (1 << 20));
 }
 
 static void test_in(const char *folder)
 {
 	struct recorded r;
 	struct stat st;
-	bool compact;
 
 	begin(&r, folder);
-	/* Killed here, all of it could be read. */
-	check_data(r.path, head_size(r.head));
-	CHECK(!stat(r.path, &st) && (uint64_t)st.st_blocks * 512 < 2 * trace_dat_size(r.dat));
-
-	/* There is room for 64 KiB of formats of events that are enabled meanwhile. */
-	put_much(r.dir, "events/c/four/format", 1 << 18);
-	put(r.dir, "set_event", "c:four\n");
-	CHECK(!trace_head_refresh(r.head));
-	CHECK(trace_dat_finish(r.dat) == -E2BIG);
-	CHECK(trace_head_forget_late(r.head) == 1 && !trace_head_forget_late(r.head));
-	check_data(r.path, head_size(r.head));
+	/* While it is recorded: nothing looks larger than it is. */
+	check_data(r.path, r.head, 0);
+	CHECK(taken(&r).files == CPUS);
+	CHECK(taken(&r).size == all_data() + head_size(r.head) + CPUS * 16);
+	CHECK(!chmod(r.path, 0640));
 
 	put(r.dir, "set_event", "a:three\n");
 	put(r.dir, "saved_cmdlines", "1 init\n77 late\n");
 	put(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
-	CHECK(!trace_head_refresh(r.head));
+	CHECK(!trace_head_refresh(r.head) && !trace_dat_replace_head(r.dat));
+	check_data(r.path, r.head, 0);
 	CHECK(!trace_dat_finish(r.dat));
-	CHECK(!trace_dat_compact(r.dat, &compact) && compact);
-	CHECK(!stat(r.path, &st));
-	CHECK(check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
-	CHECK((uint64_t)st.st_size < trace_dat_size(r.dat) + (1 << 20) + head_size(r.head));
-	close_recorded(&r);
+	check_whole(&r);
+	CHECK(!stat(r.path, &st) && (st.st_mode & 0777) == 0640);
 	CHECK(contains(r.path, "77 late") && contains(r.path, "name: three") &&
 	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99"));
-	remove_recorded(&r);
+	end(&r);
 }
 
-static void test_rescue(const char *folder)
+/* The process is killed after so many of the calls that change files; 0: it is not. */
+static unsigned int steps;
+
+static ssize_t step(ssize_t ret)
+{
+	if (steps && !--steps)
+		raise(SIGKILL);
+	return ret;
+}
+
+/* Linked in the place of what begins with __real. */
+ssize_t __real_pwritev64(int fd, const struct iovec *parts, int nr, off_t at);
+ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at);
+int __real_fallocate64(int fd, int mode, off_t at, off_t size);
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t size);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+
+ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at)
+{
+	return step(__real_pwritev64(fd, parts, nr, at));
+}
+
+int __wrap_fallocate64(int fd, int mode, off_t at, off_t size)
+{
+	return step(__real_fallocate64(fd, mode, at, size));
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+	return step(__real_rename(from, to));
+}
+
+int __wrap_unlink(const char *path)
+{
+	return step(__real_unlink(path));
+}
+
+/* Do it in another process. Returns whether it came to the end, and well. */
+static bool elsewhere(struct recorded *r, int (*what)(struct recorded *r))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(what(r) != 0);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return !status;
+}
+
+static int write_again(struct recorded *r)
+{
+	uint64_t subbuf[PAGE / 8] = { [0] = 9, [3] = 9 };
+	struct dat_piece piece = { &format, subbuf, 0, 16, 9, 0 };
+	struct dat_page page;
+
+	CHECK(dat_pages(&piece, zeros, &page) == 1);
+	return trace_dat_write(r->dat, 0, PAGE, &page, 1);
+}
+
+static void check_page(const struct recorded *r, uint64_t n, uint64_t value, uint64_t pages)
+{
+	uint64_t page[PAGE / 8];
+	char path[320];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s.cpu0", r->path);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0 && pread(fd, page, PAGE, n * PAGE) == PAGE && page[0] == value);
+	CHECK(!fstat(fd, &st) && (uint64_t)st.st_size == pages * PAGE);
+	close(fd);
+}
+
+/* Where pages are already: the header, which says how much there is, comes last. */
+static void test_again(const char *folder)
 {
 	struct recorded r;
-	struct stat st;
-	char *how;
 
 	begin(&r, folder);
-	/* What the table does not tell yet. */
-	write_page(r.dat, 0, pages_of(0));
-	write_page(r.dat, CPUS - 1, pages_of(CPUS - 1));
-	how = trace_dat_how(r.dat);
-	CHECK(how && !trace_dat_rescue(r.path, how));
-	CHECK(!stat(r.path, &st) && check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
-	CHECK((uint64_t)st.st_size < trace_dat_size(r.dat) + (1 << 20) + head_size(r.head));
-	/* Again it changes nothing, and another file not at all. */
-	CHECK(!trace_dat_rescue(r.path, how));
-	CHECK(check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
-	CHECK(trace_dat_rescue("/dev/null", how) == -EINVAL);
-	CHECK(trace_dat_rescue(r.path, "1 2 3") == -EINVAL);
-	/* A table that is no longer there. */
+	write_page(r.dat, 0, 1);
+	write_page(r.dat, 0, 2);
+	steps = 1;
+	CHECK(!elsewhere(&r, write_again));
+	check_page(&r, 1, 1, 3);
+	steps = 0;
+	CHECK(!write_again(&r) && trace_dat_size(r.dat) == all_data() + PAGE);
+	check_page(&r, 0, 0, 2);
+	check_page(&r, 1, 9, 2);
+	end(&r);
+}
+
+/* It stops at a page of the last CPU that is not the last, nor as a whole. */
+static int finish_limited(struct recorded *r)
+{
+	uint64_t size = head_size(r->head) + all_data() - PAGE * PAGES + 100;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &(struct rlimit){ size, size }));
+	return trace_dat_finish(r->dat);
+}
+
+static int finish(struct recorded *r)
+{
+	return trace_dat_replace_head(r->dat) ?: trace_dat_finish(r->dat);
+}
+
+/* The recorder is no more, and neither is its lock. */
+static void die(struct recorded *r)
+{
+	trace_dat_close(r->dat);
+	r->dat = NULL;
+}
+
+static void restore(struct recorded *r)
+{
+	uint64_t size = 0;
+
+	CHECK(!trace_dat_restore(r->path, false, &size) && size == all_data());
+	check_whole(r);
+	/* Again it changes nothing. */
+	CHECK(!trace_dat_restore(r->path, false, &size) && size == all_data());
+	check_whole(r);
+}
+
+static uint64_t data_in_file(const struct recorded *r)
+{
+	uint64_t region[CPUS][2], size = 0;
+	int fd = open(r->path, O_RDONLY);
+
+	CHECK(fd >= 0 && pread(fd, region, sizeof(region), head_size(r->head)) == sizeof(region));
+	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
+		size += region[cpu][1];
+	close(fd);
+	return size;
+}
+
+/* A step of moving is in both. Some file systems allocate more than they need. */
+static void test_restore(const char *folder)
+{
+	struct recorded r;
+	uint64_t moved;
+
+	begin(&r, folder);
+	CHECK(!elsewhere(&r, finish_limited));
+	moved = data_in_file(&r);
+	CHECK(moved > all_data() - PAGE * (PAGES + 2) && moved < all_data());
+	check_data(r.path, r.head, moved);
+	CHECK(taken(&r).blocks < all_data() + 4 * CHUNK);
+	die(&r);
+	restore(&r);
+	end(&r);
+}
+
+/* After each step. */
+static void test_killed(const char *folder)
+{
+	char path[320];
+	struct recorded r;
+	bool whole = false;
+	FILE *file;
+
+	for (unsigned int when = 1; !whole; when++) {
+		begin(&r, folder);
+		/* Half a page is no page. */
+		snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 1);
+		file = fopen(path, "a");
+		CHECK(file && fputs("half", file) >= 0 && !fclose(file));
+		steps = when;
+		whole = elsewhere(&r, finish);
+		steps = 0;
+		check_data(r.path, r.head, data_in_file(&r));
+		die(&r);
+		restore(&r);
+		end(&r);
+	}
+}
+
+static void test_refusals_in(const char *folder)
+{
+	struct trace_dat *dat;
+	struct recorded r;
+	uint64_t size;
+	char path[320];
+
+	begin(&r, folder);
+	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EBUSY);
+	CHECK(trace_dat_restore(r.path, false, &size) == -EBUSY);
+	die(&r);
+	/* What is not in the file would be lost. */
+	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
+	snprintf(path, sizeof(path), "%s/other", r.dir);
+	put(r.dir, "other.cpu0", "");
+	CHECK(trace_dat_create(&dat, path, r.head, CPUS, PAGE) == -EEXIST);
+	CHECK(access(path, F_OK) && trace_dat_restore(path, false, &size) == -ENOENT);
+	restore(&r);
+	/* More of a CPU than has room before the next one's. */
+	snprintf(path, sizeof(path), "%s.cpu0", r.path);
+	put(r.dir, "trace.dat.cpu0", "");
+	CHECK(!truncate(path, 2 * PAGE) && trace_dat_restore(r.path, false, &size) == -EINVAL);
+	CHECK(!unlink(path));
+	check_whole(&r);
 	put(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
-	CHECK(trace_dat_rescue(r.path, how) == -EINVAL);
-	CHECK(!stat(r.path, &st) && st.st_size == 40);
-	free(how);
-	close_recorded(&r);
-	remove_recorded(&r);
-}
-
-/* Killed when the head is written anew, which may move the table. */
-static void test_rescue_of_finished(const char *folder)
-{
-	struct recorded r;
-	struct stat st;
-	char *before, *how;
-
-	begin(&r, folder);
-	before = trace_dat_how(r.dat);
-	put(r.dir, "saved_cmdlines", "1 init\n77 late\n");
-	CHECK(!trace_head_refresh(r.head));
-	CHECK(!trace_dat_finish(r.dat));
-	how = trace_dat_how(r.dat);
-	CHECK(before && how && strcmp(before, how));
-	CHECK(!trace_dat_rescue(r.path, how));
-	CHECK(!stat(r.path, &st) && check_data(r.path, head_size(r.head)) == (uint64_t)st.st_size);
-	CHECK((uint64_t)st.st_size < trace_dat_size(r.dat) + (1 << 20) + head_size(r.head));
-	free(before);
-	free(how);
-	close_recorded(&r);
-	remove_recorded(&r);
+	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL);
+	end(&r);
 }
 
 static void test_refusals(void)
 {
 	struct trace_head *none = NULL;
 	struct trace_dat *dat;
+	uint64_t size;
 
 	CHECK(trace_dat_create(&dat, "/dev/null", none, 1, PAGE) == -EINVAL);
 	CHECK(trace_dat_create(&dat, "/", none, 1, PAGE) == -EISDIR);
 	CHECK(trace_dat_create(&dat, "/no/such/file", none, 1, PAGE) == -ENOENT);
+	CHECK(trace_dat_restore("/dev/null", false, &size) == -EINVAL);
 	CHECK(trace_head_new(&none, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
 int main(int argc, char **argv)
 {
 	test_refusals();
-	for (int i = 1; i < argc; i++)
-		test_in(argv[i]);
 	for (int i = 1; i < argc; i++) {
-		test_rescue(argv[i]);
-		test_rescue_of_finished(argv[i]);
+		test_in(argv[i]);
+		test_again(argv[i]);
+		test_restore(argv[i]);
+		test_killed(argv[i]);
+		test_refusals_in(argv[i]);
 	}
 	printf("ok - trace_dat, in %d folders\n", argc - 1);
 	return argc < 2;

@@ -26,14 +26,12 @@ enum {
 struct event {
 	char *system;
 	char *name;
-	bool late;
 	struct bytes format;
 };
 
 struct trace_head {
 	char *top;
 	char *dir;
-	bool complete;			/* but for what comes while it is recorded */
 	unsigned int nr_cpus;
 	unsigned int page_size;
 	struct event *events;		/* by system and name */
@@ -130,7 +128,6 @@ static int add_event(struct trace_head *head, const char *system, const char *na
 	struct event event = {
 		.system = strdup(system),
 		.name = strdup(name),
-		.late = head->complete,
 	};
 	char *file = NULL;
 	int ret = -ENOMEM;
@@ -305,14 +302,16 @@ static void tell64(struct bytes *to, const struct bytes *what)
 	bytes_add(to, what->data, what->size);
 }
 
+static const char begins[] = {
+	0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g', '6', 0,
+	__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, sizeof(long),
+};
+
+static const char version[] = "tracemap " TRACEMAP_VERSION;
+
 static void tell_start(const struct trace_head *head, struct bytes *to)
 {
-	const char big_endian = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-
-	bytes_add(to, "\x17\x08\x44tracing", 10);
-	bytes_add_string(to, "6");
-	bytes_add(to, &big_endian, 1);
-	bytes_add(to, (char[]){ sizeof(long) }, 1);
+	bytes_add(to, begins, sizeof(begins));
 	bytes_add_u32(to, head->page_size);
 	bytes_add_string(to, "header_page");
 	tell64(to, &head->header_page);
@@ -386,7 +385,7 @@ static void tell_options(const struct trace_head *head, struct bytes *to)
 	if (!uname(&name))
 		tell_text(to, OPTION_UNAME, "%s %s %s %s", name.sysname, name.nodename,
 			  name.release, name.machine);
-	tell_text(to, OPTION_VERSION, "tracemap " TRACEMAP_VERSION);
+	tell_option(to, OPTION_VERSION, version, sizeof(version));
 	tell_option(to, OPTION_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));
 	for (unsigned int i = 0; i < head->nr_cpus; i++) {
 		if (head->stats[i].size)
@@ -407,6 +406,102 @@ int trace_head_write(const struct trace_head *head, struct bytes *to)
 	tell_options(head, to);
 	bytes_add(to, "flyrecord", 10);
 	return to->error;
+}
+
+/* ---- Reading it ---- */
+
+static bool get(FILE *file, void *to, size_t size)
+{
+	return fread(to, size, 1, file) == 1;
+}
+
+static bool expect(FILE *file, const char *text, size_t size)
+{
+	for (; size && getc(file) == (unsigned char)*text; size--)
+		text++;
+	return !size;
+}
+
+static bool skip(FILE *file, uint64_t size)
+{
+	return size <= INT64_MAX && !fseeko(file, size, SEEK_CUR);
+}
+
+/* What tell32() and tell64() wrote, and names. */
+static bool skip32(FILE *file)
+{
+	uint32_t size;
+
+	return get(file, &size, sizeof(size)) && skip(file, size);
+}
+
+static bool skip64(FILE *file)
+{
+	uint64_t size;
+
+	return get(file, &size, sizeof(size)) && skip(file, size);
+}
+
+static bool skip_string(FILE *file)
+{
+	int c;
+
+	do
+		c = getc(file);
+	while (c > 0);
+	return !c;
+}
+
+static bool skip_counted(FILE *file, bool (*skip_one)(FILE *file))
+{
+	uint32_t count;
+
+	if (!get(file, &count, sizeof(count)))
+		return false;
+	while (count && skip_one(file))
+		count--;
+	return !count;
+}
+
+static bool skip_system(FILE *file)
+{
+	return skip_string(file) && skip_counted(file, skip64);
+}
+
+/* Returns whether one of the options says that this command wrote them. */
+static bool skip_options(FILE *file)
+{
+	char name[sizeof("tracemap ") - 1];
+	bool is_ours = false;
+	uint32_t size;
+	uint16_t id;
+
+	while (get(file, &id, sizeof(id)) && id) {
+		if (!get(file, &size, sizeof(size)))
+			return false;
+		if (id == OPTION_VERSION && size >= sizeof(name) && get(file, name, sizeof(name))) {
+			is_ours = !memcmp(name, version, sizeof(name));
+			size -= sizeof(name);
+		}
+		if (!skip(file, size))
+			return false;
+	}
+	return is_ours;
+}
+
+bool trace_head_find(FILE *file, struct trace_head_found *found)
+{
+	if (!expect(file, begins, sizeof(begins)) || !get(file, &found->page_size, 4) ||
+	    !skip_string(file) || !skip64(file) ||	/* header_page */
+	    !skip_string(file) || !skip64(file) ||	/* header_event */
+	    !skip_counted(file, skip64) ||		/* formats of tracers */
+	    !skip_counted(file, skip_system) ||
+	    !skip32(file) || !skip32(file) || !skip64(file) ||	/* names */
+	    !get(file, &found->nr_cpus, 4) || !skip_string(file) || !skip_options(file) ||
+	    !expect(file, "flyrecord", sizeof("flyrecord")))
+		return false;
+	found->table = ftello(file);
+	return true;
 }
 
 /* ---- From the outside ---- */
@@ -430,21 +525,6 @@ int trace_head_refresh(struct trace_head *head)
 		free(file);
 	}
 	return ret;
-}
-
-unsigned int trace_head_forget_late(struct trace_head *head)
-{
-	unsigned int kept = 0, late;
-
-	for (unsigned int i = 0; i < head->nr_events; i++) {
-		if (head->events[i].late)
-			free_event(&head->events[i]);
-		else
-			head->events[kept++] = head->events[i];
-	}
-	late = head->nr_events - kept;
-	head->nr_events = kept;
-	return late;
 }
 
 static int gather(struct trace_head *head)
@@ -484,7 +564,6 @@ int trace_head_new(struct trace_head **headp, const char *top, const char *dir,
 		trace_head_free(head);
 		return ret;
 	}
-	head->complete = true;
 	*headp = head;
 	return 0;
 }
@@ -509,18 +588,4 @@ void trace_head_free(struct trace_head *head)
 	free(head->top);
 	free(head->dir);
 	free(head);
-}
-
-size_t trace_head_may_grow(const struct trace_head *head)
-{
-	enum { LINE = 32, STATS = 512, FORMATS = 65536 };
-	struct bytes b = { .error = 0 };
-	size_t lines = 0;
-
-	if (!add_file(&b, head->top, "saved_cmdlines_size")) {
-		bytes_add(&b, "", 1);
-		lines = b.data ? strtoul(b.data, NULL, 10) : 0;
-	}
-	bytes_free(&b);
-	return lines * LINE + head->nr_cpus * STATS + FORMATS;
 }

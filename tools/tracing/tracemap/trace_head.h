@@ -6,6 +6,10 @@
 #ifndef _TRACEMAP_TRACE_HEAD_H
 #define _TRACEMAP_TRACE_HEAD_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
 #include "bytes.h"
 
 struct trace_head;
@@ -31,16 +35,19 @@ void trace_head_free(struct trace_head *head);
  */
 int trace_head_refresh(struct trace_head *head);
 
-/* Forget the events that were enabled since the first look. Returns how many. */
-unsigned int trace_head_forget_late(struct trace_head *head);
-
 /*
  * The bytes themselves. After them comes a table: for each CPU two 64-bit words,
  * the offset of its data in the file and their size.
  */
 int trace_head_write(const struct trace_head *head, struct bytes *to);
 
-/* How many bytes the next trace_head_write() may need, having been refreshed. */
-size_t trace_head_may_grow(const struct trace_head *head);
+struct trace_head_found {
+	uint64_t table;		/* where it is in the file */
+	unsigned int nr_cpus;
+	unsigned int page_size;
+};
+
+/* Look for the table in a file. Returns false if no tracemap of this machine wrote it. */
+bool trace_head_find(FILE *file, struct trace_head_found *found);
 
 #endif /* _TRACEMAP_TRACE_HEAD_H */

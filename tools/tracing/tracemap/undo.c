@@ -4,7 +4,7 @@
  * command dies.
  *
  * The keeper reads a pipe. What comes are entries, "path\0wvalue\0",
- * "path\0r\0" of a folder to be removed, or "path\0fhow\0" of a recording to be
+ * "path\0r\0" of a folder to be removed, or "path\0f\0" of a recording to be
  * finished, each with its length before it, so that half of one is recognized. An
  * empty entry means that everything is done. It
  * acts when the pipe ends: the command has closed it, or is no more.
@@ -146,11 +146,8 @@ static char *read_to_end(int fd, size_t *size)
 	return data;
 }
 
-struct unfinished {
-	const char *path, *how;		/* NULL: there is none */
-};
-
-static bool parse_entries(struct undo_list *list, struct unfinished *file,
+/* @recording: set if there is one to be finished */
+static bool parse_entries(struct undo_list *list, const char **recording,
 			  const char *data, size_t size)
 {
 	uint32_t length;
@@ -167,11 +164,21 @@ static bool parse_entries(struct undo_list *list, struct unfinished *file,
 		path = data + at;
 		value = path + strlen(path) + 2;
 		if (value[-1] == 'f')
-			*file = (struct unfinished){ path, value };
+			*recording = path;
 		else
 			push(list, path, value[-1] == 'w' ? value : NULL);
 	}
 	return false;
+}
+
+static void finish_recording(const char *path)
+{
+	uint64_t bytes;
+	int ret = trace_dat_restore(path, true, &bytes);
+
+	if (ret)
+		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
+			 path, path);
 }
 
 static void keep(const struct undo_list *command, int fd)
@@ -179,15 +186,15 @@ static void keep(const struct undo_list *command, int fd)
 	struct undo_list list = {
 		.fd = -1, .top = command->top, .top_name = command->top_name,
 	};
-	struct unfinished file = { NULL, NULL };
+	const char *recording = NULL;
 	size_t size = 0;
 	char *data = read_to_end(fd, &size);
 
-	if (data && !parse_entries(&list, &file, data, size)) {
+	if (data && !parse_entries(&list, &recording, data, size)) {
 		run_list(&list);
 		/* At last: it may take long where the file system has to copy. */
-		if (file.path)
-			trace_dat_rescue(file.path, file.how);
+		if (recording)
+			finish_recording(recording);
 	}
 	free(data);
 	_exit(0);
@@ -284,12 +291,12 @@ int undo_add(struct undo_list *list, const char *path, const char *value)
 	return ret;
 }
 
-void undo_add_file(struct undo_list *list, const char *path, const char *how)
+void undo_add_recording(struct undo_list *list, const char *path)
 {
 	char *absolute = realpath(path, NULL);
 
 	if (absolute && list->fd >= 0)
-		tell_keeper(list, absolute, 'f', how);
+		tell_keeper(list, absolute, 'f', "");
 	free(absolute);
 }
 

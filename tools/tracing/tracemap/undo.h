@@ -33,11 +33,8 @@ int undo_begin(struct undo_list *list, const char *top);
  */
 int undo_add(struct undo_list *list, const char *path, const char *value);
 
-/*
- * A recording that the keeper shall finish if the command cannot; @how: see
- * trace_dat_rescue(). There is one at most, and what was told last of it counts.
- */
-void undo_add_file(struct undo_list *list, const char *path, const char *how);
+/* A recording that the keeper shall finish if the command cannot. There is one at most. */
+void undo_add_recording(struct undo_list *list, const char *path);
 
 /* Undo all of it, dismiss the keeper. Returns 0 or the first error, said. */
 int undo_all(struct undo_list *list);

@@ -16,7 +16,7 @@ _tracemap_options()
 	stream)	echo "$_tracemap_selection --way --observe --from-now --json -q --quiet
 			--strict --duration --count --size --until -h --help" ;;
 	record)	echo "$_tracemap_selection -o --output --live --way --subbuf --strict -q --quiet
-			--duration --size -h --help" ;;
+			--duration --size --restore -h --help" ;;
 	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json
 			--from-files --no-mappers -h --help" ;;
 	info)	echo "--json -h --help" ;;
@@ -127,7 +127,7 @@ _tracemap()
 	--*=*)	last=${current%%=*} current=${current#*=} ;;
 	esac
 	case $last in
-	-o|--output)	compopt -o default 2>/dev/null; return ;;
+	-o|--output|--restore)	compopt -o default 2>/dev/null; return ;;
 	esac
 	if values=$(_tracemap_values "$last" "$current" "$verb"); then
 		_tracemap_complete "$current" "$values"
