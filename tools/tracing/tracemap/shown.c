@@ -73,6 +73,7 @@ void shown_add(struct shown *shown, struct tracemap_batch *batch)
 	uint64_t events = pass(batch);
 
 	shown->lost = losses_add(shown->lost, batch->missed);
+	shown->reset |= batch->flags & TRACEMAP_RESET;
 	if (!b) {
 		shown->gap += events;
 		shown->room->skipped += events;
@@ -80,9 +81,11 @@ void shown_add(struct shown *shown, struct tracemap_batch *batch)
 		return;
 	}
 	b->batch.missed = shown->lost;
+	b->batch.flags |= shown->reset;
 	b->skipped = shown->gap;
 	b->arrived = now_ns();
 	shown->lost = 0;
+	shown->reset = 0;
 	shown->gap = 0;
 	if (shown->last)
 		shown->last->next = b;

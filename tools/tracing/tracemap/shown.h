@@ -38,6 +38,7 @@ struct shown_room {
  * @skipped: events that are not shown, right before the record that is out
  * @gap: the same, behind @last
  * @lost: events lost there, as in struct tracemap_batch
+ * @reset: TRACEMAP_RESET if the buffer was emptied there
  */
 struct shown {
 	struct shown_room *room;
@@ -48,6 +49,7 @@ struct shown {
 	uint64_t skipped;
 	uint64_t gap;
 	uint64_t lost;
+	uint32_t reset;
 };
 
 /* Copy a batch, if there is memory. Its iterator is at its end then in any case. */

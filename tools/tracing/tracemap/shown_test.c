@@ -24,9 +24,10 @@ static struct shown new_shown(void)
  * Hand in @nr events whose times and data are @from and what follows; the sub-buffer
  * is written over then. The first @passed of the batch were taken before.
  */
-static void add(struct shown *shown, uint32_t from, uint32_t nr, uint64_t missed, uint32_t passed)
+static void add_flagged(struct shown *shown, uint32_t from, uint32_t nr, uint64_t missed,
+			uint32_t passed, uint32_t flags)
 {
-	struct tracemap_batch batch = { .missed = missed, .cpu = 3 };
+	struct tracemap_batch batch = { .missed = missed, .cpu = 3, .flags = flags };
 	struct subbuf_record r;
 	struct subbuf_make m;
 
@@ -43,6 +44,11 @@ static void add(struct shown *shown, uint32_t from, uint32_t nr, uint64_t missed
 	shown_add(shown, &batch);
 	CHECK(!subbuf_next(&batch.it, &r));
 	memset(m.bytes, 0xff, sizeof(m.bytes));
+}
+
+static void add(struct shown *shown, uint32_t from, uint32_t nr, uint64_t missed, uint32_t passed)
+{
+	add_flagged(shown, from, nr, missed, passed, 0);
 }
 
 /* The next record is @value, behind @missed events lost and @skipped not shown. */
@@ -155,6 +161,23 @@ static void test_no_room(void)
 	room = (struct shown_room){ 0 };
 }
 
+/* That the buffer was emptied is told all the same. */
+static void test_reset_without_room(void)
+{
+	struct shown shown = new_shown();
+
+	room.used = SHOWN_BYTES;
+	add_flagged(&shown, 100, 3, 0, 0, TRACEMAP_RESET);
+	add(&shown, 200, 3, 0, 0);
+	room.used = 0;
+	add(&shown, 300, 2, 0, 0);
+	CHECK(next_is(&shown, 300, 0, 6, TRACEMAP_FRESH | TRACEMAP_RESET));
+	CHECK(next_is(&shown, 301, 0, 0, 0) && is_empty(&shown));
+	add(&shown, 400, 1, 0, 0);
+	CHECK(next_is(&shown, 400, 0, 0, TRACEMAP_FRESH) && is_empty(&shown));
+	room = (struct shown_room){ 0 };
+}
+
 static void test_free(void)
 {
 	struct shown shown = new_shown();
@@ -173,6 +196,7 @@ int main(void)
 	test_no_records();
 	test_waited();
 	test_no_room();
+	test_reset_without_room();
 	test_free();
 	printf("ok - shown\n");
 	return 0;
