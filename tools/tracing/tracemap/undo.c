@@ -3,11 +3,11 @@
  * What has to be put back, and the keeper: a process that does it when the
  * command dies.
  *
- * The keeper reads a pipe. What comes are entries, "path\0wvalue\0",
+ * The keeper reads a socket. What comes are entries, "path\0wvalue\0",
  * "path\0r\0" of a folder to be removed, or "path\0f\0" of a recording to be
  * finished, each with its length before it, so that half of one is recognized. An
  * empty entry means that everything is done. It
- * acts when the pipe ends: the command has closed it, or is no more.
+ * acts when the socket ends: the command has closed it, or is no more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,6 +220,21 @@ static void become_keeper(const struct undo_list *command, int fd)
 
 /* ---- The command's side ---- */
 
+/* If the keeper was killed the command goes on without it; a pipe's SIGPIPE would end it. */
+static void send_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return;
+		data += n;
+		size -= n;
+	}
+}
+
 int undo_begin(struct undo_list *list, const char *top)
 {
 	int ends[2];
@@ -231,7 +247,7 @@ int undo_begin(struct undo_list *list, const char *top)
 	list->top_name = strdup(top);
 	if (!list->top_name)
 		return -ENOMEM;
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	list->keeper = fork();
 	if (list->keeper < 0) {
@@ -250,7 +266,6 @@ int undo_begin(struct undo_list *list, const char *top)
 	return 0;
 }
 
-/* If the keeper was killed we go on without it. */
 static void tell_keeper(struct undo_list *list, const char *path, char kind, const char *value)
 {
 	size_t path_size = strlen(path) + 1;
@@ -264,7 +279,7 @@ static void tell_keeper(struct undo_list *list, const char *path, char kind, con
 	memcpy(entry + sizeof(length), path, path_size);
 	entry[sizeof(length) + path_size] = kind;
 	memcpy(entry + sizeof(length) + path_size + 1, value, value_size);
-	write_all(list->fd, entry, sizeof(length) + length);
+	send_all(list->fd, entry, sizeof(length) + length);
 	free(entry);
 }
 
@@ -312,7 +327,7 @@ int undo_all(struct undo_list *list)
 	list->top_name = NULL;
 	if (list->fd < 0)
 		return ret;
-	write_all(list->fd, (const char *)&done, sizeof(done));
+	send_all(list->fd, (const char *)&done, sizeof(done));
 	close(list->fd);
 	list->fd = -1;
 	while (waitpid(list->keeper, NULL, 0) < 0 && errno == EINTR)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * undo.h, in a folder of files: what was changed is put back by the command, or by its
+ * keeper if the command was killed, or by the command if its keeper was.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "undo.h"
+
+static char top[256];
+static int top_fd;
+
+static bool setting_is(const char *value)
+{
+	char text[16] = "";
+	int fd = openat(top_fd, "setting", O_RDONLY);
+
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0 && !close(fd));
+	return !strcmp(text, value);
+}
+
+static bool folder_is_there(void)
+{
+	return !faccessat(top_fd, "folder", F_OK, 0);
+}
+
+/* Change the setting, which was "before", and make a folder. */
+static void change(struct undo_list *list)
+{
+	CHECK(!undo_add(list, "setting", "before") && !write_file(top_fd, "setting", "after", true));
+	CHECK(!undo_add(list, "folder", NULL) && !mkdirat(top_fd, "folder", 0700));
+	CHECK(setting_is("after") && folder_is_there());
+}
+
+static void test_all_well(void)
+{
+	struct undo_list list;
+
+	CHECK(!undo_begin(&list, top));
+	change(&list);
+	CHECK(!undo_all(&list));
+	CHECK(setting_is("before") && !folder_is_there());
+}
+
+/* No signal comes when the command tells a keeper that is no more. */
+static void test_keeper_killed(void)
+{
+	struct undo_list list;
+	siginfo_t info;
+
+	signal(SIGPIPE, SIG_DFL);
+	CHECK(!undo_begin(&list, top));
+	CHECK(!kill(list.keeper, SIGKILL));
+	CHECK(!waitid(P_PID, list.keeper, &info, WEXITED | WNOWAIT));
+	change(&list);
+	CHECK(!undo_all(&list));
+	CHECK(setting_is("before") && !folder_is_there());
+}
+
+static void test_command_killed(void)
+{
+	struct undo_list list;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		CHECK(!undo_begin(&list, top));
+		change(&list);
+		raise(SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	for (int i = 0; i < 600 && (!setting_is("before") || folder_is_there()); i++)
+		usleep(100000);
+	CHECK(setting_is("before") && !folder_is_there());
+}
+
+int main(int argc, char **argv)
+{
+	CHECK(argc > 1);
+	snprintf(top, sizeof(top), "%s/undo_test.%d", argv[1], getpid());
+	CHECK(!mkdir(top, 0700));
+	top_fd = open(top, O_PATH | O_DIRECTORY);
+	CHECK(top_fd >= 0 && !close(openat(top_fd, "setting", O_CREAT | O_RDWR, 0600)));
+	CHECK(!write_file(top_fd, "setting", "before", true));
+	test_all_well();
+	test_keeper_killed();
+	test_command_killed();
+	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
+	printf("ok - undo\n");
+	return 0;
+}
