@@ -3,11 +3,11 @@
  * What has to be put back, and the keeper: a process that does it when the
  * command dies.
  *
- * The keeper reads a socket. What comes are entries, "path\0wvalue\0",
+ * The keeper reads a pipe. What comes are entries, "path\0wvalue\0",
  * "path\0r\0" of a folder to be removed, or "path\0f\0" of a recording to be
  * finished, each with its length before it, so that half of one is recognized. An
  * empty entry means that everything is done. It
- * acts when the socket ends: the command has closed it, or is no more.
+ * acts when the pipe ends: the command has closed it, or is no more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,19 +219,18 @@ static void become_keeper(const struct undo_list *command, int fd)
 
 /* ---- The command's side ---- */
 
-/* If the keeper was killed the command goes on without it; a pipe's SIGPIPE would end it. */
-static void send_all(int fd, const char *data, size_t size)
+/* If the keeper was killed the command goes on without it, and SIGPIPE must not end it. */
+static void write_to_keeper(const struct undo_list *list, const char *data, size_t size)
 {
-	while (size) {
-		ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+	const struct timespec now = { 0 };
+	sigset_t pipe, before;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return;
-		data += n;
-		size -= n;
-	}
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe, &before);
+	if (write_all(list->fd, data, size) == -EPIPE)
+		sigtimedwait(&pipe, NULL, &now);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 int undo_begin(struct undo_list *list, const char *top)
@@ -247,7 +245,7 @@ int undo_begin(struct undo_list *list, const char *top)
 	list->top_name = strdup(top);
 	if (!list->top_name)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	list->keeper = fork();
 	if (list->keeper < 0) {
@@ -279,7 +277,7 @@ static void tell_keeper(struct undo_list *list, const char *path, char kind, con
 	memcpy(entry + sizeof(length), path, path_size);
 	entry[sizeof(length) + path_size] = kind;
 	memcpy(entry + sizeof(length) + path_size + 1, value, value_size);
-	send_all(list->fd, entry, sizeof(length) + length);
+	write_to_keeper(list, entry, sizeof(length) + length);
 	free(entry);
 }
 
@@ -327,7 +325,7 @@ int undo_all(struct undo_list *list)
 	list->top_name = NULL;
 	if (list->fd < 0)
 		return ret;
-	send_all(list->fd, (const char *)&done, sizeof(done));
+	write_to_keeper(list, (const char *)&done, sizeof(done));
 	close(list->fd);
 	list->fd = -1;
 	while (waitpid(list->keeper, NULL, 0) < 0 && errno == EINTR)

@@ -36,7 +36,8 @@ static bool folder_is_there(void)
 /* Change the setting, which was "before", and make a folder. */
 static void change(struct undo_list *list)
 {
-	CHECK(!undo_add(list, "setting", "before") && !write_file(top_fd, "setting", "after", true));
+	CHECK(!undo_add(list, "setting", "before"));
+	CHECK(!write_file(top_fd, "setting", "after", true));
 	CHECK(!undo_add(list, "folder", NULL) && !mkdirat(top_fd, "folder", 0700));
 	CHECK(setting_is("after") && folder_is_there());
 }
