@@ -514,14 +514,9 @@ static ssize_t copy(int from, uint64_t from_at, int to, uint64_t to_at, size_t s
 
 	if (n >= 0)
 		return n;
-	switch (errno) {
-	case ENOSYS:
-	case EOPNOTSUPP:
-	case EXDEV:
-	case EINVAL:
-		return copy_by_buffer(from, from_at, to, to_at, size);
-	}
-	return -errno;
+	if (errno == ENOSPC || errno == EDQUOT || errno == EINTR)
+		return -errno;
+	return copy_by_buffer(from, from_at, to, to_at, size);
 }
 
 /* Some of a part: as much as may be in both files. */

@@ -234,15 +234,11 @@ static ssize_t step(ssize_t ret)
 	return ret;
 }
 
-/* Linked in the place of what begins with __real. */
-ssize_t __real_pwritev64(int fd, const struct iovec *parts, int nr, off_t at);
-ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at);
-int __real_fallocate64(int fd, int mode, off_t at, off_t size);
-int __wrap_fallocate64(int fd, int mode, off_t at, off_t size);
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-int __real_unlink(const char *path);
-int __wrap_unlink(const char *path);
+/* These are linked in the place of the C library's functions. */
+__typeof__(pwritev) __real_pwritev64;
+__typeof__(fallocate) __real_fallocate64;
+__typeof__(rename) __real_rename;
+__typeof__(unlink) __real_unlink;
 
 ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at)
 {
