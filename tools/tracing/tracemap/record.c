@@ -40,10 +40,7 @@ enum {
 	PRINT_MS	= 1,	/* how long is printed, then it is recorded again */
 	PRINT_EVENTS	= 32,	/* events printed between looks at the clock */
 	BLOCKED_MS	= 10,	/* how often it is tried again */
-	LARGE_ENOUGH	= 1024 * 1024,	/* bytes of a buffer, for sub-buffers of SUBBUF_KB */
 };
-
-#define SUBBUF_KB	"64"
 
 struct request {
 	struct selection selection;
@@ -53,7 +50,6 @@ struct request {
 	enum tracemap_way way;
 	double duration;		/* seconds, 0: no limit */
 	unsigned long long size;	/* bytes, 0: no limit */
-	unsigned long long subbuf;	/* bytes, 0: as it is */
 	bool live;
 	bool strict;
 	bool quiet;
@@ -141,7 +137,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 	case OPTION_SIZE:
 		return value_size("--size", arg, &request->size);
 	case OPTION_SUBBUF:
-		return value_size("--subbuf", arg, &request->subbuf);
+		return value_size("--subbuf", arg, &request->selection.subbuf);
 	case OPTION_LIVE:
 		request->live = true;
 		return 0;
@@ -164,6 +160,7 @@ static int parse(struct request *request, int argc, char **argv)
 	int option, ret;
 
 	request->output = "trace.dat";
+	request->selection.large_subbufs = true;
 	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "o:qh", options, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(usage, stdout);
@@ -193,40 +190,6 @@ static uint64_t quarter_of_buffer(const struct session *session)
 
 	free(text);
 	return kb ? kb * 1024 / 4 : 65536;
-}
-
-/*
- * Set large sub-buffers in an instance of our own: fewer are taken, which makes an
- * event cheaper to record. A buffer smaller than LARGE_ENOUGH keeps the kernel's
- * size, since few large ones would make it larger than was asked for. Failing is
- * no error: the kernel may not be able to set it, or lack memory in one piece.
- */
-static void prefer_large_subbufs(struct run *run)
-{
-	const unsigned long long size = run->request->selection.buffer_size;
-
-	if (session_is_own(run->session) && (!size || size >= LARGE_ENOUGH))
-		session_try(run->session, "buffer_subbuf_size_kb", SUBBUF_KB);
-}
-
-/*
- * The buffer is made of whole sub-buffers, two at least: with larger ones it may
- * grow, and does not shrink again by itself. So its size is put back last.
- */
-static int set_subbuf_size(struct run *run)
-{
-	char kb[32];
-	int ret;
-
-	if (!run->request->subbuf) {
-		prefer_large_subbufs(run);
-		return 0;
-	}
-	ret = session_keep(run->session, "buffer_size_kb");
-	if (ret)
-		return ret;
-	snprintf(kb, sizeof(kb), "%llu", (run->request->subbuf + 1023) / 1024);
-	return session_set(run->session, "buffer_subbuf_size_kb", kb);
 }
 
 static int open_buffers(struct run *run)
@@ -305,17 +268,9 @@ static int open_live(struct run *run)
 
 static int open_all(struct run *run)
 {
-	int ret = session_open(&run->session, run->request->selection.instance);
+	int ret = selection_open(&run->request->selection, &run->session, &run->loop.child,
+				 run->request->command);
 
-	if (!ret)
-		ret = stop_on_signals();
-	if (!ret)
-		ret = set_subbuf_size(run);
-	if (!ret)
-		ret = selection_apply(&run->request->selection, run->session);
-	if (!ret)
-		ret = selection_prepare_child(&run->request->selection, run->session,
-					      &run->loop.child, run->request->command);
 	if (!ret)
 		ret = open_buffers(run);
 	if (!ret)

@@ -11,7 +11,11 @@
 #include "advice.h"
 #include "events.h"
 #include "selection.h"
+#include "stop.h"
 #include "values.h"
+
+#define SUBBUF_KB	"64"
+#define LARGE_ENOUGH	(1024 * 1024)	/* bytes of a buffer, for sub-buffers of SUBBUF_KB */
 
 /* ---- Options ---- */
 
@@ -167,6 +171,38 @@ void selection_free(struct selection *sel)
 }
 
 /* ---- Setting up ---- */
+
+/*
+ * Set large sub-buffers in an instance of our own: fewer are taken, which makes an
+ * event cheaper to record. A buffer smaller than LARGE_ENOUGH keeps the kernel's
+ * size, since few large ones would make it larger than was asked for. Failing is
+ * no error: the kernel may not be able to set it, or lack memory in one piece.
+ */
+static void prefer_large_subbufs(const struct selection *sel, struct session *session)
+{
+	if (session_is_own(session) && (!sel->buffer_size || sel->buffer_size >= LARGE_ENOUGH))
+		session_try(session, "buffer_subbuf_size_kb", SUBBUF_KB);
+}
+
+/*
+ * The buffer is made of whole sub-buffers, two at least: with larger ones it may
+ * grow, and does not shrink again by itself. So its size is put back last.
+ */
+static int set_subbuf(const struct selection *sel, struct session *session)
+{
+	char kb[32];
+	int ret;
+
+	if (sel->large_subbufs && !sel->subbuf)
+		prefer_large_subbufs(sel, session);
+	if (!sel->subbuf)
+		return 0;
+	ret = session_keep(session, "buffer_size_kb");
+	if (ret)
+		return ret;
+	snprintf(kb, sizeof(kb), "%llu", (sel->subbuf + 1023) / 1024);
+	return session_set(session, "buffer_subbuf_size_kb", kb);
+}
 
 static int set_buffer(const struct selection *sel, struct session *session)
 {
@@ -346,10 +382,10 @@ static bool traces_functions(const struct selection *sel, struct session *sessio
 	return functions;
 }
 
-int selection_apply(const struct selection *sel, struct session *session)
+static int apply(const struct selection *sel, struct session *session)
 {
 	static int (* const steps[])(const struct selection *, struct session *) = {
-		set_buffer, set_clock, set_cpus, set_functions, set_events, set_tracer,
+		set_subbuf, set_buffer, set_clock, set_cpus, set_functions, set_events, set_tracer,
 	};
 	int ret;
 
@@ -396,8 +432,8 @@ static int limit_to(const struct selection *sel, struct session *session, int pi
 	return 0;
 }
 
-int selection_prepare_child(const struct selection *sel, struct session *session,
-			    struct child *child, char **command)
+static int prepare_child(const struct selection *sel, struct session *session,
+			 struct child *child, char **command)
 {
 	int ret;
 
@@ -406,6 +442,18 @@ int selection_prepare_child(const struct selection *sel, struct session *session
 	if (!ret && child->pid)
 		ret = limit_to(sel, session, child->pid);
 	return ret;
+}
+
+int selection_open(const struct selection *sel, struct session **session, struct child *child,
+		   char **command)
+{
+	int ret = session_open(session, sel->instance);
+
+	if (!ret)
+		ret = stop_on_signals();
+	if (!ret)
+		ret = apply(sel, *session);
+	return ret ? ret : prepare_child(sel, *session, child, command);
 }
 
 int selection_switch_on(const struct selection *sel, struct session *session)

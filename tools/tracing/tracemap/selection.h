@@ -65,6 +65,8 @@ struct selection {
 	int *cpus;		/* for struct tracemap_options */
 	unsigned int nr_cpus;	/* 0: all */
 	unsigned long long buffer_size;
+	unsigned long long subbuf;	/* bytes, 0: as it is */
+	bool large_subbufs;	/* rather than as it is, in an instance of one's own */
 	bool child_only;
 };
 
@@ -80,15 +82,14 @@ bool selection_is_empty(const struct selection *sel);
  */
 int selection_command(const struct selection *sel, int argc, char **argv, char ***command);
 
-/* Set the instance up: buffers, clock, filters, tracer, events; tracing is off then. */
-int selection_apply(const struct selection *sel, struct session *session);
-
 /*
- * Fork @command, if there is one, to wait for child_start(): with --child-only it and what
- * it forks are all that is traced. It finds where to write marks of its own.
+ * Open a session, and set its instance up: buffers, clock, filters, tracer, events. Signals
+ * are counted and tracing is off then. Fork @command, if there is one, to wait for
+ * child_start(): with --child-only it and what it forks are all that is traced. It finds
+ * where to write marks of its own. 0 or a negative errno, said.
  */
-int selection_prepare_child(const struct selection *sel, struct session *session,
-			    struct child *child, char **command);
+int selection_open(const struct selection *sel, struct session **session, struct child *child,
+		   char **command);
 
 /* Trace. An instance of somebody else's stays as it is, unless it shall have more. */
 int selection_switch_on(const struct selection *sel, struct session *session);

@@ -421,15 +421,8 @@ static bool drops_new_events(const struct session *session)
 
 static int start(struct stream *s)
 {
-	int ret = session_open(&s->session, s->opt.sel.instance);
+	int ret = selection_open(&s->opt.sel, &s->session, &s->loop.child, s->opt.command);
 
-	if (!ret)
-		ret = stop_on_signals();
-	if (!ret)
-		ret = selection_apply(&s->opt.sel, s->session);
-	if (!ret)
-		ret = selection_prepare_child(&s->opt.sel, s->session, &s->loop.child,
-					      s->opt.command);
 	if (!ret)
 		ret = open_buffers(s);
 	if (ret)
