@@ -4,12 +4,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "output.h"
 #include "stop.h"
 #include "utf8.h"
@@ -95,18 +98,47 @@ static int unless_interrupted(int error)
 	return error == -EINTR && stop_signals() < 2 ? 0 : error;
 }
 
-/* For one who has set O_NONBLOCK on the file we share. */
-static int wait_for_room(int fd)
+/* Milliseconds, -1: no end is in sight; 0: it has come. */
+static int until_end(const struct output *out)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	uint64_t now = now_ns(), ms;
 
-	return poll(&p, 1, -1) < 0 ? unless_interrupted(-errno) : 0;
+	if (stop_signals())
+		return 0;
+	if (!out->deadline)
+		return -1;
+	ms = out->deadline > now ? (out->deadline - now) / 1000000 + 1 : 0;
+	return ms < INT_MAX ? ms : INT_MAX;
+}
+
+/* The reader takes nothing now. Up to the end that is its right. */
+static int wait_for_room(const struct output *out)
+{
+	struct pollfd p[] = {
+		{ .fd = out->fd, .events = POLLOUT },
+		{ .fd = stop_fd, .events = POLLIN },
+	};
+	int before_end = until_end(out);
+	int n = poll(p, 2, before_end ? before_end : OUTPUT_PATIENCE_MS);
+
+	if (n > 0 && p[1].revents)
+		stop_clear_fd();
+	if (n < 0 || stop_signals() > 1)
+		return unless_interrupted(-EINTR);
+	return n || before_end ? 0 : -ETIMEDOUT;
+}
+
+static ssize_t put(const struct output *out, const char *data, size_t size)
+{
+	if (out->is_socket)
+		return send(out->fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return write(out->fd, data, size);
 }
 
 /* Of what a full disk took, a line may be cut: tell how many are whole. */
 static int write_once(struct output *out, const char *data, size_t size)
 {
-	ssize_t n = write(out->fd, data, size);
+	ssize_t n = put(out, data, size);
 
 	if (n < 0)
 		return -errno;
@@ -124,7 +156,7 @@ static int write_some(struct output *out, const char *data, size_t size)
 	int ret = write_once(out, data, size);
 
 	if (ret == -EAGAIN)
-		return wait_for_room(out->fd);
+		return wait_for_room(out);
 	return unless_interrupted(ret);
 }
 
@@ -143,13 +175,21 @@ int output_flush(struct output *out)
 	return ret;
 }
 
+const char *output_error(int error)
+{
+	return error == -ETIMEDOUT ? "its reader took nothing for 3 seconds" : strerror(-error);
+}
+
 void output_never_wait(struct output *out)
 {
 	struct stat st;
 	char path[32];
 	int fd;
 
-	if (fstat(out->fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+	if (fstat(out->fd, &st) < 0)
+		return;
+	out->is_socket = S_ISSOCK(st.st_mode);
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

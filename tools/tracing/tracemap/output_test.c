@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * output.h, to a terminal and to a pipe: what a terminal would obey does not get there.
+ * And a reader that takes nothing is waited for only as long as it should be.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "clock.h"
 #include "output.h"
 
 /* What comes out at @from when lines with @text are written to @to. */
@@ -69,6 +73,51 @@ static const struct {
 
 #define NR_TEXTS	(sizeof(texts) / sizeof(texts[0]))
 
+static double seconds_since(uint64_t ns)
+{
+	return (now_ns() - ns) / 1e9;
+}
+
+/* More than a pipe or a socket takes at once. */
+static void put_much(struct output *out)
+{
+	static const char much[1 << 20];
+
+	tracemap_line_put(&out->line, much, sizeof(much));
+}
+
+static void read_all(int fd)
+{
+	static char bytes[1 << 16];
+
+	CHECK(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	while (read(fd, bytes, sizeof(bytes)) > 0)
+		;
+	CHECK(errno == EAGAIN && !fcntl(fd, F_SETFL, 0));
+}
+
+static void expect_patience(int to, int from)
+{
+	struct output out = { .fd = to };
+	uint64_t begin = now_ns();
+
+	alarm(60);	/* write() would wait for ever */
+	output_never_wait(&out);
+	put_much(&out);
+	CHECK(!output_flush_some(&out) && out.written && out.line.length);
+	CHECK(seconds_since(begin) < OUTPUT_PATIENCE_MS / 1000.0);
+	begin = now_ns();
+	out.deadline = begin + 1000000000;
+	CHECK(output_flush(&out) == -ETIMEDOUT && !out.line.length);
+	CHECK(seconds_since(begin) >= 1 + OUTPUT_PATIENCE_MS / 1000.0);
+	/* What takes something is waited for though the deadline is over. */
+	read_all(from);
+	tracemap_line_put(&out.line, "line\n", 5);
+	CHECK(!output_flush(&out) && out.lines == 1);
+	tracemap_line_free(&out.line);
+	alarm(0);
+}
+
 int main(void)
 {
 	int master, terminal = open_terminal(&master), ends[2];
@@ -78,6 +127,9 @@ int main(void)
 		expect(terminal, master, texts[i].text, texts[i].on_terminal);
 		expect(ends[1], ends[0], texts[i].text, texts[i].text);
 	}
+	expect_patience(ends[1], ends[0]);
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	expect_patience(ends[1], ends[0]);
 	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
 	return 0;
 }

@@ -373,7 +373,7 @@ static void say_not_shown(struct run *run, int error, const char *then)
 	if (error != -EPIPE)	/* "| head" has had enough: that is no failure */
 		run->failed = true;
 	say("standard output, after %llu whole lines: %s: no more is shown%s", run->out.lines,
-	    strerror(-error), then);
+	    output_error(error), then);
 }
 
 /*
@@ -444,7 +444,7 @@ static int print_some(struct run *run)
 	return ret ? print_failed(run, ret) : n;
 }
 
-/* The file is whole: wait for who reads it, unless a second signal comes. */
+/* The file is whole: print to the end, as output_flush() does. */
 static void print_rest(struct run *run)
 {
 	struct tracemap_record rec;
@@ -667,12 +667,14 @@ static int record(struct run *run)
 {
 	struct recording_sums sums;
 	const char *name = run->request->command ? run->request->command[0] : NULL;
+	bool started;
 
 	if (!run->request->quiet)
 		session_say_how(run->session, run->t);
 	run->started = now();
-	if (!loop_start(&run->loop, run->request->duration, name) &&
-	    !loop_run(&run->loop, run->t, &recording, run))
+	started = !loop_start(&run->loop, run->request->duration, name);
+	run->out.deadline = run->loop.deadline;
+	if (started && !loop_run(&run->loop, run->t, &recording, run))
 		run->failed = true;
 	drain(run);
 	child_stop(&run->loop.child);

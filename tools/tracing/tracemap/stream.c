@@ -67,6 +67,7 @@ struct stream {
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
+	bool incomplete;		/* a CPU is not read, said */
 	int error;			/* of reading, said */
 	int out_error;			/* of writing */
 };
@@ -330,8 +331,9 @@ static int writing_failed(const struct stream *s)
 {
 	if (s->out_error == -EPIPE)	/* "| head" has had enough */
 		return EXIT_OK;
-	if (s->out_error == -EINTR)
-		say("standard output: given up, nobody reads it");
+	if (s->out_error == -EINTR || s->out_error == -ETIMEDOUT)
+		say("standard output: given up, after %llu whole lines, as %s", s->out.lines,
+		    s->out_error == -EINTR ? "a second signal came" : output_error(s->out_error));
 	else
 		complain(ABOUT_OUTPUT, s->out_error, "standard output, after %llu whole lines",
 			 s->out.lines);
@@ -345,7 +347,7 @@ static int finish(struct stream *s)
 	sum_up(s);
 	if (s->out_error)
 		return writing_failed(s);
-	if (s->error)
+	if (s->error || s->incomplete)
 		return EXIT_FAILED;
 	if (s->opt.strict && (s->lost || losses_at_least(&s->losses)))
 		return EXIT_LOST;
@@ -432,6 +434,7 @@ static int start(struct stream *s)
 		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
 	if (!s->opt.json)
 		tracemap_decoder_prepare(s->decoder);
+	output_never_wait(&s->out);
 	losses_begin(&s->losses, s->t);
 	s->drops_new_events = drops_new_events(s->session);
 	ret = watch_all(s);
@@ -452,7 +455,8 @@ static int run(struct stream *s)
 	ret = loop_start(&s->loop, s->opt.duration, s->opt.command ? s->opt.command[0] : NULL);
 	if (ret)
 		return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
-	loop_run(&s->loop, s->t, &streaming, s);
+	s->out.deadline = s->loop.deadline;
+	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
 	if (may_go_on(s, 1))
 		take_rest(s);
 	child_stop(&s->loop.child);
