@@ -70,6 +70,7 @@ struct run {
 	double took_all;
 	uint64_t quarter;	/* bytes of a CPU's buffer */
 	bool by_copy;		/* read(2), see recording_fill() */
+	bool by_looking;	/* no wait ends when a quarter is there */
 	bool more;		/* some CPU had its whole turn when all were asked last */
 	bool terminal;		/* progress is shown */
 	bool failed;
@@ -192,6 +193,15 @@ static uint64_t quarter_of_buffer(const struct session *session)
 	return kb ? kb * 1024 / 4 : 65536;
 }
 
+static bool has_live_index(const struct run *run)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_live",
+		 tracemap_cpu_number(tracemap_get_cpu(run->t, 0)));
+	return session_has(run->session, file);
+}
+
 static int open_buffers(struct run *run)
 {
 	struct tracemap_options o = tracemap_default_options();
@@ -207,6 +217,7 @@ static int open_buffers(struct run *run)
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(run->session));
 	run->by_copy = tracemap_cpu_way(tracemap_get_cpu(run->t, 0)) == TRACEMAP_READ;
+	run->by_looking = run->by_copy || !has_live_index(run);
 	return 0;
 }
 
@@ -476,19 +487,18 @@ static int take_all(struct run *run)
 	return pull_all(run, RECORDING_TURN);
 }
 
-/* Returns whether there was something, or a negative errno, said. The file comes first. */
+/*
+ * Returns whether there may be more now, or a negative errno, said. The file comes
+ * first. A buffer that is filling slowly is left to become fuller.
+ */
 static int take(struct run *run)
 {
-	int pulled, printed;
+	bool not_all = run->by_copy && !run->merge && now() - run->took_all < STALE_MS / 1000.0;
+	int ret = not_all ? pull_all(run, RECORDING_WHOLE) : take_all(run);
 
-	if (run->by_copy && !run->merge && now() - run->took_all < STALE_MS / 1000.0)
-		return pull_all(run, RECORDING_WHOLE);
-	pulled = take_all(run);
-	/* Where there may be more, it comes first. */
-	if (pulled < 0 || run->more || !run->recording.shows)
-		return pulled;
-	printed = print_some(run);
-	return printed < 0 ? printed : pulled || printed;
+	if (ret < 0 || run->more || !run->recording.shows)
+		return ret < 0 ? ret : run->more;
+	return print_some(run);
 }
 
 static void tick(struct run *run)
@@ -579,7 +589,7 @@ static int sleep_till_more(void *arg)
 {
 	struct run *run = arg;
 	int ms = wait_ms(run);
-	int ret = run->by_copy ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
+	int ret = run->by_looking ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
 
 	return ret < 0 && ret != -EINTR ? read_failed(run, ret, -1) : 0;
 }
