@@ -118,7 +118,7 @@ struct source {
  * @waits: there was a look, and no record may go
  * @due: when to look again; 0: now; UINT64_MAX: when a source has something
  * @delay_ns: how long a record waits
- * @delay_by_index: that is by whether every CPU has a live index
+ * @own_delay: the caller has named none: it goes by whether every CPU has a live index
  * @wait_ends: when the last wait for that is over
  * @rested: when it has rested from all of them
  * @nr_failing: sources that are FAILING
@@ -138,7 +138,7 @@ struct tracemap_merge {
 	bool waits;
 	uint64_t due;
 	uint64_t delay_ns;
-	bool delay_by_index;
+	bool own_delay;
 	uint64_t wait_ends;
 	uint64_t rested;
 	unsigned int nr_failing;
@@ -392,7 +392,7 @@ static bool has_buffers(const struct tracemap_merge *m)
 /* When the first record may go. A wait begins, unless one goes on. */
 static uint64_t begin_to_wait(struct tracemap_merge *m, uint64_t end)
 {
-	if (m->delay_by_index && m->delay_ns < REST_NS && m->look_began >= m->wait_ends) {
+	if (m->own_delay && m->delay_ns < REST_NS && m->look_began >= m->wait_ends) {
 		m->wait_ends = end;
 		if (m->rested > end + REST_NS)
 			m->wait_ends = m->rested - REST_NS;
@@ -707,7 +707,7 @@ int tracemap_merge_new(struct tracemap_merge **m,
 		return -ENOMEM;
 	new->head.run = &new->none;
 	new->failed_cpu = -1;
-	new->delay_by_index = !options;
+	new->own_delay = !options;
 	new->delay_ns = options ? options->delay_ns : DELAY_NS;
 	*m = new;
 	return 0;
@@ -795,7 +795,7 @@ static void set_delay(struct tracemap_merge *m)
 {
 	unsigned int i;
 
-	if (!m->delay_by_index)
+	if (!m->own_delay)
 		return;
 	m->delay_ns = DELAY_WITH_INDEX_NS;
 	for (i = 0; i < m->nr_sources; i++) {
