@@ -728,6 +728,8 @@ static int restore(const struct request *request)
 		say("%s: it is being recorded, and will be whole at its end", path);
 	else if (ret == -EINVAL)
 		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);
+	else if (ret == -ENOENT)
+		say("%s: there is no such file", path);
 	else if (ret)
 		complain(ABOUT_OUTPUT, ret, "%s: the rest stays in %s.cpuN", path, path);
 	else if (!request->quiet)
