@@ -174,6 +174,29 @@ TEST_F(live_history, a_position_is_good_for_the_next_observer)
 	close(fd);
 }
 
+/* WAKE-3: A position in another index is of another epoch, however many there were. */
+TEST_F(live_history, epochs_go_on_when_the_buffer_is_resized)
+{
+	struct trace_live_position p;
+	int i, round;
+
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
+		for (i = 0; i < 3; i++)
+			ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+		ASSERT_EQ(LIVE_RESET, watch_once(&self->w));
+		p = live_position(&self->w.o, 1);
+		watcher_close(&self->w);
+		ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+		ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
+		EXPECT_LT(p.epoch, self->w.map.index->epoch);
+		/* The buffer is another one: there is news. */
+		ASSERT_EQ(0, ioctl(self->w.fd, TRACE_LIVE_IOCTL_WAIT, &p));
+		EXPECT_EQ(1, poll_readable(self->w.fd, WOKEN_MS));
+		watcher_close(&self->w);
+	}
+}
+
 /* LIVE-23: A large one, written as fast as it goes: there is no error, and it is all there. */
 TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
 {

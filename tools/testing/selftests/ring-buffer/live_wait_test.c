@@ -117,6 +117,20 @@ TEST_F(live_wait, a_structure_of_absurd_size_is_refused)
 		TH_LOG("%s", strerror(err));
 }
 
+/* WAKE-1: Whatever is there. */
+TEST_F(live_wait, a_structure_larger_than_a_page_is_refused_with_E2BIG)
+{
+	struct trace_live_position *p = calloc(2, getpagesize());
+
+	ASSERT_NE(NULL, p);
+	*p = live_position(&self->w.o, 1);
+	p->size = getpagesize();
+	EXPECT_EQ(0, live_wait_errno(self->w.fd, p));
+	p->size = getpagesize() + 8;
+	EXPECT_EQ(E2BIG, live_wait_errno(self->w.fd, p));
+	free(p);
+}
+
 /* WAKE-2 */
 TEST_F(live_wait, flags_are_refused_with_EINVAL)
 {
@@ -412,6 +426,88 @@ TEST_F(live_wait, sleepers_are_woken_at_the_mark)
 			TH_LOG("%s", pollers[i].name);
 		ASSERT_LT(0, watch(&self->w));
 	}
+}
+
+/*
+ * WAKE-6, WAKE-10: The commit that comes exactly to the mark wakes: a sleeper that does not ask again
+ * has nothing else that would wake it.
+ */
+TEST_F(live_wait, a_sleeper_is_woken_by_the_event_that_ends_at_the_mark)
+{
+	uint32_t before;
+	size_t record;
+	int i;
+
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ASSERT_LT(0, watch(&self->w));
+	before = self->w.o.pos;
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ASSERT_LT(0, watch(&self->w));
+	record = self->w.o.pos - before;
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, watch_and_wait(&self->w, 5 * record));
+		self->pid = fork_sleeper(&self->ti, self->w.fd, 0);
+		ASSERT_LT(0, self->pid);
+		ASSERT_EQ(0, write_events(&self->ti, 4, EVENT_SMALL));
+		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	}
+}
+
+/* A child that sleeps until poll() says POLLRDNORM, and asks for nothing else. */
+static pid_t fork_rdnorm_sleeper(const struct trace_instance *ti, int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLRDNORM };
+	pid_t pid = fork();
+
+	if (!pid) {
+		run_on_cpu(ti->other_cpu);
+		_exit(poll(&pfd, 1, WOKEN_MS) != 1 || pfd.revents != POLLRDNORM);
+	}
+	return pid < 0 || child_sleeps(pid, WOKEN_MS) ? pid : -EAGAIN;
+}
+
+/* WAKE-10 */
+TEST_F(live_wait, a_sleeper_that_asks_for_POLLRDNORM_alone_is_woken)
+{
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	self->pid = fork_rdnorm_sleeper(&self->ti, self->w.fd);
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+}
+
+/* So many events fill the buffer, and the next one overwrites the first. */
+static unsigned int count_until_full(struct __test_metadata *_metadata,
+				     struct trace_instance *ti)
+{
+	unsigned int count;
+
+	while (!cpu_stat(ti, ti->cpu, "overrun"))
+		ASSERT_EQ(0, write_events(ti, 1, EVENT_LARGE));
+	count = ti->seq - 1;
+	ASSERT_EQ(0, instance_write(ti, "trace", ""));
+	ti->seq = 0;
+	return count;
+}
+
+/*
+ * WAKE-12: As much as the buffer holds, and not a sub-buffer more. The last
+ * one is full when an event does not fit it, which overwrites the first.
+ */
+TEST_F(live_wait, a_mark_of_the_whole_buffer_is_reached_when_it_is_full)
+{
+	unsigned int full = count_until_full(_metadata, &self->ti);
+
+	ASSERT_LT(TEST_SUBBUFS, full);
+	ASSERT_EQ(LIVE_RESET, watch_once(&self->w));
+	ASSERT_EQ(0, watch_and_wait(&self->w, ~0ULL));
+	ASSERT_EQ(0, write_events(&self->ti, full, EVENT_LARGE));
+	ASSERT_EQ(0, cpu_stat(&self->ti, self->ti.cpu, "overrun"));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
+	expect_ready(_metadata, self->w.fd, 1);
 }
 
 /* WAKE-9: Marks of several files are apart: each is woken by its own. */

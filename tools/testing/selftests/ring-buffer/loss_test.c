@@ -66,13 +66,13 @@ static bool expect_marks(struct __test_metadata *_metadata,
 	((EVENT_LARGE + RECORD_REST + RECORD_ALIGN - 1) / RECORD_ALIGN * RECORD_ALIGN)
 
 /*
- * Fills @count sub-buffers to the last byte, from the beginning of one to the end of
+ * Fills @count sub-buffers but for @left bytes, from the beginning of one to the end of
  * another: the last event of each is as large as what is left.
  */
 static void fill_subbufs(struct __test_metadata *_metadata, struct trace_instance *ti,
-			 uint32_t size, int count)
+			 uint32_t size, uint32_t left, int count)
 {
-	uint32_t room = size - SUBBUF_HEADER, events = room / RECORD_LARGE - 1;
+	uint32_t room = size - SUBBUF_HEADER - left, events = room / RECORD_LARGE - 1;
 
 	while (count--) {
 		ASSERT_EQ(0, write_events(ti, events, EVENT_LARGE));
@@ -115,7 +115,7 @@ TEST_F(loss, loss_is_marked_without_its_number_where_there_is_no_room)
 	uint32_t size = meta->subbuf_size;
 	unsigned char *subbuf;
 
-	fill_subbufs(_metadata, &self->ti, size, 3 * meta->nr_subbufs);
+	fill_subbufs(_metadata, &self->ti, size, 0, 3 * meta->nr_subbufs);
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
 	subbuf = buffer_subbuf(&self->mb, meta->reader.id);
 	ASSERT_EQ(size - SUBBUF_HEADER, subbuf_commit(subbuf) & COMMIT_LENGTH);
@@ -126,10 +126,11 @@ TEST_F(loss, loss_is_marked_without_its_number_where_there_is_no_room)
 	EXPECT_EQ(self->ti.seq, self->tally.next);
 }
 
-/* LOSS-5: The same in the copy that read(2) gives, beside a mapping and without one. */
-TEST_F(loss, read_tells_a_loss_without_its_number_where_there_is_no_room)
+/* Reads all, beside a mapping and without one, from sub-buffers with @left bytes of room. */
+static void expect_read_tells(struct __test_metadata *_metadata, FIXTURE_DATA(loss) * self,
+			      uint32_t left, bool number)
 {
-	uint32_t size = self->mb.meta->subbuf_size;
+	uint32_t size = self->mb.meta->subbuf_size, lost;
 	unsigned char *page = malloc(size);
 	int fd, mapped;
 
@@ -137,10 +138,12 @@ TEST_F(loss, read_tells_a_loss_without_its_number_where_there_is_no_room)
 	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
 	ASSERT_LE(0, fd);
 	for (mapped = 1; mapped >= 0; mapped--) {
-		fill_subbufs(_metadata, &self->ti, size, 3 * TEST_SUBBUFS);
+		lost = cpu_stat(&self->ti, self->ti.cpu, "overrun");
+		fill_subbufs(_metadata, &self->ti, size, left, 3 * TEST_SUBBUFS);
+		lost = cpu_stat(&self->ti, self->ti.cpu, "overrun") - lost;
 		ASSERT_EQ(size, read(fd, page, size));
-		ASSERT_EQ(size - SUBBUF_HEADER, subbuf_commit(page) & COMMIT_LENGTH);
-		EXPECT_FALSE(expect_marks(_metadata, page, size, 0));
+		ASSERT_EQ(size - SUBBUF_HEADER - left, subbuf_commit(page) & COMMIT_LENGTH);
+		EXPECT_EQ(number, expect_marks(_metadata, page, size, lost));
 		tally_page(&self->tally, page, size);
 		ASSERT_LT(0, tally_read(&self->tally, fd, size));
 		EXPECT_TRUE(tally_exact(&self->tally));
@@ -149,6 +152,36 @@ TEST_F(loss, read_tells_a_loss_without_its_number_where_there_is_no_room)
 	}
 	close(fd);
 	free(page);
+}
+
+/* LOSS-5: The same in the copy that read(2) gives. */
+TEST_F(loss, read_tells_a_loss_without_its_number_where_there_is_no_room)
+{
+	expect_read_tells(_metadata, self, 0, false);
+}
+
+/* LOSS-4, LOSS-5 */
+TEST_F(loss, read_tells_a_loss_with_its_number_where_that_has_just_room)
+{
+	expect_read_tells(_metadata, self, KERNEL_LONG, true);
+}
+
+/* LOSS-4 */
+TEST_F(loss, loss_is_marked_with_its_number_where_that_has_just_room)
+{
+	struct trace_buffer_meta *meta = self->mb.meta;
+	uint32_t size = meta->subbuf_size;
+	unsigned char *subbuf;
+
+	fill_subbufs(_metadata, &self->ti, size, KERNEL_LONG, 3 * meta->nr_subbufs);
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	subbuf = buffer_subbuf(&self->mb, meta->reader.id);
+	ASSERT_EQ(size - SUBBUF_HEADER - KERNEL_LONG, subbuf_commit(subbuf) & COMMIT_LENGTH);
+	ASSERT_LT(0, meta->reader.lost_events);
+	EXPECT_TRUE(expect_marks(_metadata, subbuf, size, meta->reader.lost_events));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.next);
 }
 
 /* LOSS-3, LOSS-4: The length in a marked commit word is still that of the data. */

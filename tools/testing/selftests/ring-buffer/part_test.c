@@ -75,6 +75,37 @@ TEST_F(large, loss_is_exact_in_what_is_read_in_parts)
 	buffer_unmap(&mb);
 }
 
+/* Bytes of an event's record, by those of a sub-buffer that has some of these alone. */
+static size_t record_size(struct __test_metadata *_metadata, FIXTURE_DATA(large) * self,
+			  size_t event)
+{
+	static const int count = 10;
+	unsigned char *page = malloc(self->subbuf);
+	size_t size;
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, write_events(&self->ti, count, event));
+	ASSERT_EQ(self->subbuf, read(self->fd, page, self->subbuf));
+	tally_page(&self->tally, page, self->subbuf);
+	size = (subbuf_commit(page) & COMMIT_LENGTH) / count;
+	free(page);
+	return size;
+}
+
+/* READ-19, LOSS-5: The events that have room in a part leave some for the number of those lost. */
+TEST_F(large, a_part_that_its_events_would_fill_tells_the_number_of_lost_ones)
+{
+	size_t record = record_size(_metadata, self, EVENT_LARGE), events;
+
+	for (events = 2; events < 6; events++) {
+		ASSERT_LT(0, overflow_buffer(&self->ti));
+		EXPECT_LT(1, expect_parts(_metadata, &self->tally, self->fd,
+					  SUBBUF_HEADER + events * record));
+		EXPECT_EQ(self->ti.seq, self->tally.next);
+	}
+	EXPECT_LT(0, self->tally.lost);
+}
+
 /* READ-19: A whole sub-buffer where there is room, in turns with what fits where not. */
 TEST_F(large, parts_and_whole_sub_buffers_may_be_read_in_turns)
 {
@@ -121,6 +152,48 @@ TEST_F(large, reads_of_a_page_give_600_of_600_events)
 	ASSERT_LT(0, tally_read(&self->tally, self->fd, getpagesize()));
 	EXPECT_EQ(600, self->tally.seen);
 	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* Fills @page by reads of @part bytes. Returns whether there was as much. */
+static bool read_page(int fd, unsigned char *page, size_t size, size_t part)
+{
+	size_t have = 0;
+	ssize_t len;
+
+	while (have < size) {
+		len = read(fd, page + have, part < size - have ? part : size - have);
+		if (len <= 0)
+			return false;
+		have += len;
+	}
+	return true;
+}
+
+/* READ-19: One of a single page is handed out as ever: to its end, by as many reads as it takes. */
+TEST(a_sub_buffer_of_one_page_is_continued_by_the_next_read)
+{
+	static const size_t parts[] = { 1000, 1500, 3000, 4000 };
+	unsigned char *page = malloc(getpagesize());
+	struct tally tally = { 0 };
+	struct trace_instance ti;
+	size_t i;
+	int fd;
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, instance_open(&ti, false, 0));
+	fd = cpu_file(&ti, ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		ASSERT_EQ(0, write_events(&ti, 25, EVENT_LARGE));
+		while (read_page(fd, page, getpagesize(), parts[i]))
+			tally_page(&tally, page, getpagesize());
+		EXPECT_EQ(EAGAIN, errno);
+		EXPECT_EQ(ti.seq, tally.seen);
+		EXPECT_TRUE(tally_exact(&tally));
+	}
+	close(fd);
+	free(page);
+	EXPECT_EQ(0, instance_close(&ti));
 }
 
 TEST_HARNESS_MAIN

@@ -842,6 +842,24 @@ TEST_F(waiter, poll_wakes_up_at_buffer_percent)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
 }
 
+/*
+ * WAIT-1: The other one was the first to wait. It is woken too, as the process that ends
+ * has its file.
+ */
+TEST_F(waiter, a_waiter_that_needs_less_is_woken_beside_one_that_needs_more)
+{
+	pid_t less;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "90"));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "20"));
+	less = fork_sleeper(&self->ti, self->mb.fd, 0);
+	ASSERT_LT(0, less);
+	ASSERT_LT(0, write_bytes(&self->ti, part_of_buffer(&self->mb, 50), EVENT_LARGE));
+	EXPECT_EQ(0, child_status(less, WOKEN_MS / 2));
+}
+
 /* The cost of a call is measured where it would show: on large sub-buffers. */
 FIXTURE(cost) {
 	struct trace_instance	ti;

@@ -181,12 +181,24 @@ TEST_F(size, zero_is_refused_with_EINVAL)
 TEST_F(size, what_is_not_a_number_is_refused_with_EINVAL)
 {
 	static const char * const texts[] = {
-		"four", "-4", "4k", "8 8", "\n", "0.5",
+		"four", "-4", "4k", "8 8", "\n", "0.5", "0x10",
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(texts); i++)
 		expect_size_refused(_metadata, &self->ti, -EINVAL, texts[i]);
+}
+
+/* SUBBUF-2: It is decimal, whatever it begins with: 020 is 20, for which 16 KiB are too few. */
+TEST_F(size, a_number_that_begins_with_0_is_decimal)
+{
+	long long size;
+
+	ASSERT_EQ(0, instance_write(&self->ti, SIZE_FILE, "20"));
+	size = instance_number(&self->ti, SIZE_FILE);
+	ASSERT_LE(20, size);
+	ASSERT_EQ(0, instance_write(&self->ti, SIZE_FILE, "020"));
+	EXPECT_EQ(size, instance_number(&self->ti, SIZE_FILE));
 }
 
 /* SUBBUF-6 */
