@@ -33,6 +33,7 @@ flavour_fragments()
 	*)		printf '%s\n' "$harness/config/default.config" ;;
 	esac
 	printf '%s\n' "$harness/config/$flavour.config"
+	[ "${MUTANTS:-}" != yes ] || [ "$flavour" = uml ] || printf '%s\n' "$harness/config/mutants.config"
 }
 
 # The folder of modules that are built outside the kernel for the flavour.

@@ -175,6 +175,8 @@ rest_of_all()
 	suite faults selftests faults
 	suite debian
 	joined
+	# It has two guests at once.
+	suite mutants
 }
 
 of_each_patch()

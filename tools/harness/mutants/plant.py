@@ -6,8 +6,9 @@ of the series, each behind a switch, and print them, one a line: number, name, t
 try first, kind, file.
 
 ring_buffer.mutant=NUMBER, at boot or in /sys/module/ring_buffer/parameters, switches one
-of them on; ring_buffer.mutant_reached counts how often its place was come by since then,
-and is said when the machine is shut down.
+of them on; with -1 none is on, and the kernel notes which places of faults it comes by.
+mutants_reached beside it is a mask of these, in hexadecimal, which any write clears; the
+kernel says it when it is shut down.
 
 A list says of each fault:
 
@@ -35,14 +36,17 @@ import sys
 
 HEADER = '''
 extern int rb_mutant_on;
-extern unsigned long rb_mutant_reached;
+extern unsigned long rb_mutants_reached[];
 
 static __always_inline bool rb_mutant(int number)
 {
-	if (likely(READ_ONCE(rb_mutant_on) != number))
+	int on = READ_ONCE(rb_mutant_on);
+
+	if (likely(!on))
 		return false;
-	WRITE_ONCE(rb_mutant_reached, READ_ONCE(rb_mutant_reached) + 1);
-	return true;
+	if (on < 0 && !test_bit(number, rb_mutants_reached))
+		set_bit(number, rb_mutants_reached);
+	return on == number;
 }
 
 '''
@@ -52,25 +56,41 @@ SWITCH = '''
 #include <linux/reboot.h>
 
 int rb_mutant_on;
-unsigned long rb_mutant_reached;
+DECLARE_BITMAP(rb_mutants_reached, RB_MUTANTS);
 module_param_named(mutant, rb_mutant_on, int, 0644);
-module_param_named(mutant_reached, rb_mutant_reached, ulong, 0644);
 
-static int rb_mutant_say(struct notifier_block *nb, unsigned long mode, void *cmd)
+static int rb_mutants_clear(const char *val, const struct kernel_param *kp)
 {
-	pr_info("mutant %d: reached %lu times\\n", rb_mutant_on, rb_mutant_reached);
+	bitmap_zero(rb_mutants_reached, RB_MUTANTS);
+	return 0;
+}
+
+static int rb_mutants_show(char *buf, const struct kernel_param *kp)
+{
+	return scnprintf(buf, PAGE_SIZE, "%*pb\\n", RB_MUTANTS, rb_mutants_reached);
+}
+
+static const struct kernel_param_ops rb_mutants_ops = {
+	.set = rb_mutants_clear,
+	.get = rb_mutants_show,
+};
+module_param_cb(mutants_reached, &rb_mutants_ops, NULL, 0644);
+
+static int rb_mutants_say(struct notifier_block *nb, unsigned long mode, void *cmd)
+{
+	pr_info("mutants reached: %*pb\\n", RB_MUTANTS, rb_mutants_reached);
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block rb_mutant_notifier = {
-	.notifier_call = rb_mutant_say,
+static struct notifier_block rb_mutants_notifier = {
+	.notifier_call = rb_mutants_say,
 };
 
-static int __init rb_mutant_init(void)
+static int __init rb_mutants_init(void)
 {
-	return register_reboot_notifier(&rb_mutant_notifier);
+	return register_reboot_notifier(&rb_mutants_notifier);
 }
-core_initcall(rb_mutant_init);
+core_initcall(rb_mutants_init);
 '''
 
 
@@ -183,7 +203,7 @@ def plant_file(path, faults):
         file.write(text)
 
 
-def add_switch(stage):
+def add_switch(stage, bits):
     """Declare the switch where every file sees it, and define it once."""
     header = os.path.join(stage, 'include/linux/ring_buffer.h')
     with open(header, encoding='utf-8') as file:
@@ -191,7 +211,7 @@ def add_switch(stage):
     with open(header, 'w', encoding='utf-8') as file:
         file.write(re.sub(r'(?m)^(struct trace_buffer;\n)', lambda m: HEADER + m[1], text, count=1))
     with open(os.path.join(stage, 'kernel/trace/ring_buffer.c'), 'a', encoding='utf-8') as file:
-        file.write(SWITCH)
+        file.write(f'\n#define RB_MUTANTS {bits}\n{SWITCH}')
 
 
 def main():
@@ -209,7 +229,7 @@ def main():
         if not os.path.exists(path):
             fail(f'the series does not touch {file}')
         plant_file(path, [fault for fault in faults if fault.file == file])
-    add_switch(stage)
+    add_switch(stage, len(faults) + 1)
     for fault in faults:
         kind = 'race' if 'race' in fault.about else 'plain'
         kind = 'survives' if 'survives' in fault.about else kind

@@ -3,34 +3,59 @@
 #
 # suites/mutants.sh [NAME...]: are planted faults found? All those of the lists
 # mutants/*.faults, or these, are compiled into one kernel, each behind a switch, see
-# mutants/plant.py. Each is switched on by itself, first for the KUnit tests in UML, and
-# if these pass for the selftests that its list names, in a guest, until one fails.
+# mutants/plant.py. A run without a fault notes which faults' places each test comes by,
+# and only those tests are run with the fault: first all KUnit tests, in UML, then the
+# selftests, one after the other, in a guest that many faults are tried in. See
+# mutants/trial.c for what happens in the guest, mutants/trials.py for what is tried. The
+# torture program is one of the tests.
 #
 # A fault that is found is "ok", with the test that found it. One that is not is "not
 # ok", unless its list says why none finds it; so is one whose list says that and that
 # is found. Faults that take a race to be seen are told and not judged.
+#
+# GUESTS= is how many guests there are at once, 2 if nothing is said. In the folder that
+# KEEP= names stays what trials.py was told.
 
 . "$(dirname "$0")/../lib.sh"
 . "$harness/series.sh"
 . "$harness/source.sh"
 . "$harness/userland.sh"
 . "$harness/kunit.sh"
+. "$harness/torture.sh"
 
 export MUTANTS=yes
+guests=${GUESTS:-2}
+
+# With a number as its argument a program runs this test only, with 0 none.
+one_by_number()
+{
+	sed -i 's/^\(\t*\)count++;$/&\n\1if (argc > 1 \&\& count != (unsigned int)atoi(argv[1]))\n\1\tcontinue;/' "$1"
+	grep -q 'atoi(argv\[1\])' "$1"
+}
 
 make_tests()
 {
-	make -C "$work/tree/tools/testing/selftests/ring-buffer" OUTPUT="$work/with" \
+	local selftests=$work/tree/tools/testing/selftests
+	one_by_number "$selftests/kselftest_harness.h"
+	make -C "$selftests/ring-buffer" OUTPUT="$work/with" \
 	     KHDR_INCLUDES="-isystem $work/tree/usr/include -DTWO_BUFFERS"
+	make -C "$selftests/ring-buffer" -s --no-print-directory COLLECTION=ring-buffer emit_tests |
+		sed 's/.*://' >"$work/list"
+	gcc -O2 -Wall -Wextra -Werror -static -o "$work/with/trial" "$harness/mutants/trial.c"
+	make_torture
+	mv "$work/with/torture" "$work/with/torture_program"
+	cp "$harness/mutants/torture" "$work/with"
 }
 
-# at_most_two COMMAND...: in the background, as soon as fewer than two are.
-at_most_two()
+trials() { "$harness/mutants/trials.py" "$1" "$known" "${@:2}"; }
+
+# at_once MOST COMMAND...: in the background, as soon as fewer than MOST are.
+at_once()
 {
-	while [ "$(jobs -rp | wc -l)" -ge 2 ]; do
+	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do
 		wait -n || :
 	done
-	"$@" &
+	"${@:2}" &
 }
 
 # The first test of what KUnit says on standard input that fails, or is missed.
@@ -42,7 +67,7 @@ first_of_kunit()
 		END { if (failed) print failed; else if (!came || came != planned) print "its end" }'
 }
 
-# try_kunit NUMBER: what finds it goes to the file NUMBER.kunit, which else is empty.
+# try_kunit FAULT: what finds it, or nothing, goes to kunit; what was said to FAULT.said.
 try_kunit()
 {
 	local said=$work/$1.said status=0
@@ -51,87 +76,141 @@ try_kunit()
 		sed 's/^\[ *[0-9.]*\] //' "$said" | first_of_kunit
 		[ $status -ne 124 ] || echo "the time limit"
 		"$harness/splats.sh" "$said" >/dev/null 2>&1 || echo "what the kernel says"
-	} | sed -n '1s/^/KUnit: /p' >"$work/$1.kunit"
-	sed -n 's/.*mutant [0-9]*: reached \([0-9]*\) times.*/\1/p' "$said" >"$work/$1.reached"
+	} | sed -n "1s/^/$1 /p" >>"$known/kunit"
 }
 
-# The first test on standard input, of one program, that failed.
-first_of_selftests()
+# The faults of which KUnit comes by the place, by the mask that a run said at its end.
+reached_by_kunit()
 {
-	sed -n 's/^not ok [0-9]* \(.*\)/\1/p' | sed -n 1p
+	gawk -F '\t' -v mask="$(sed -n 's/.*mutants reached: //p' "$work/-1.said" | tr -d ,)" '
+		{
+			digit = strtonum("0x" substr(mask, length(mask) - int($1 / 4), 1))
+			if (and(digit, lshift(1, $1 % 4)))
+				print $1
+		}' "$known/faults"
 }
 
-# try_selftests NUMBER PROGRAM...: the same, by the file NUMBER.selftests
+# Many at once: the tests sleep more than they run.
+all_by_kunit()
+{
+	: >"$known/kunit"
+	try_kunit -1
+	[ ! -s "$known/kunit" ] || die "KUnit fails without a fault: $(cat "$known/kunit")"
+	reached_by_kunit >"$work/reached"
+	while read -r fault; do
+		at_once 8 try_kunit "$fault"
+	done <"$work/reached"
+	wait
+}
+
+# guest WITH CONSOLE LIMIT COMMAND [PARAMETER]
+guest()
+{
+	IMAGE=$image SMP=3 THREAD=${THREAD:-single} WITH=$1 CONSOLE=$2 LIMIT=$3 \
+		APPEND="maxcpus=2 panic_on_warn=1 printk.devkmsg=on ${5:-}" \
+		"$harness/guest.sh" "$4" 2>>"$work/guests.err"
+}
+
+# record PART PROGRAM...: in a guest of its own
+record()
+{
+	guest "$work/with" "$work/record.$1.console" 1800 "./trial record ${*:2}" >"$work/record.$1"
+}
+
+# Two guests have half of the programs each. boot_test sees a buffer that nothing has
+# used yet, pressure_test leaves little of a guest.
+record_all()
+{
+	local odd even complete=yes
+	mapfile -t odd < <(sed '/^boot_test$/d' "$work/list" | sed '1~2!d')
+	mapfile -t even < <(sed '/^boot_test$/d' "$work/list" | sed '1~2d')
+	record odd boot_test "${odd[@]}" &
+	record even "${even[@]}" torture pressure_test || complete=no
+	wait $! || complete=no
+	cat "$work/record.odd" "$work/record.even" >"$known/record"
+	[ $complete = yes ] ||
+		die "the selftests do not come to their end without a fault" "$(tail -n 20 "$work/guests.err")"
+}
+
+# next_plan GUEST KIND: what this guest tries next, of the faults that no other one tries; fails
+# if nothing is left. What the last one said is known then.
+next_plan()
+{
+	local plan=$work/with.$1/plan console=$work/try.$1.console
+	flock 8
+	if [ -s "$plan" ]; then
+		trials digest "$console" >"$plan.said"
+		[ -s "$plan.said" ] || die "a guest has tried nothing: $console"
+		cat "$plan.said" >>"$known/results"
+	fi
+	rm -f "$plan" "$console"
+	trials plan "$2" "$work"/with.*/plan >"$plan.new"
+	mv "$plan.new" "$plan"
+	[ -s "$plan" ]
+}
+
+# try_selftests GUEST KIND
 try_selftests()
 {
-	local number=$1 status=0 found
-	shift
-	SMP=3 LIMIT=300 APPEND="maxcpus=2 ring_buffer.mutant=$number" WITH=$work/with THREAD=single \
-		CONSOLE=$work/$number.console FLAVOUR=default "$harness/guest.sh" \
-		"for t in $*; do ./\$t || exit 1; done; cat /sys/module/ring_buffer/parameters/mutant_reached" \
-		>"$work/$number.out" 2>/dev/null || status=$?
-	found=$(first_of_selftests <"$work/$number.out")
-	case $status in
-	0)	found= ;;
-	1)	found=${found:-a program that died} ;;
-	122)	found=${found:-the time limit} ;;
-	*)	found=${found:-what the kernel says} ;;
-	esac
-	echo "$found" >"$work/$number.selftests"
-	[ $status -ne 0 ] || tail -n 1 "$work/$number.out" >>"$work/$number.reached"
+	local with=$work/with.$1
+	rm -rf "$with"
+	cp -a "$work/with" "$with"
+	trials tests >"$with/tests"
+	while (next_plan "$1" "$2") 8>"$work/queue"; do
+		guest "$with" "$work/try.$1.console" 1500 "./trial try tests plan" >"$work/try.$1.out" || :
+	done
 }
 
-# tell NUMBER NAME KIND: one result
-tell()
+# try_alone FAULT PROGRAM: in a boot with the fault
+try_alone()
 {
-	local found reached
-	found=$(cat "$work/$1.kunit" "$work/$1.selftests" 2>/dev/null | sed -n '/./{p;q}')
-	reached=$(awk '{ n += $1 } END { print n + 0 }' "$work/$1.reached")
-	case $3${found:+-found} in
-	survives)	echo "ok - $2: survives, as its list says" ;;
-	survives-found)	echo "not ok - $2: its list says that nothing finds it: $found" ;;
-	*-found)	echo "ok - $2: $found" ;;
-	race)		echo "# $2: takes a race, its place was come by $reached times" ;;
-	*)		echo "not ok - $2: SURVIVED, its place was come by $reached times" ;;
-	esac
+	local status=0 out=$work/$1.out failed
+	guest "$work/with" "$work/$1.console" 300 "./$2" "ring_buffer.mutant=$1" >"$out" || status=$?
+	[ $status -ne 0 ] || return 0
+	failed=$(sed -n 's/^not ok [0-9]* \(.*\)/: \1/p' "$out" | sed -n 1p)
+	[ $status -lt 120 ] || failed+=', the guest ended'
+	echo "$1 found $2$failed" >>"$known/results"
+}
+
+by_selftests()
+{
+	local n
+	: >"$known/results"
+	for ((n = 1; n <= guests; n++)); do
+		try_selftests $n plain &
+	done
+	wait
+	# CPUs that really run at the same time
+	THREAD=multi try_selftests race race
+	while read -r fault program; do
+		at_once "$guests" try_alone "$fault" "$program"
+	done < <(trials alone)
+	wait
 }
 
 scratch
+known=${KEEP:-$work/known}
+mkdir -p "$known" "$work/with"
 find_base
 stage_onto_base "$work/stage"
 if [ $# -gt 0 ]; then
 	gawk 'BEGIN { for (i = 1; i < ARGC; i++) wanted[ARGV[i]]; ARGC = 1 } $2 in wanted' "$@" \
-		<"$work/stage.mutants" >"$work/faults"
+		<"$work/stage.mutants" >"$known/faults"
 else
-	cp "$work/stage.mutants" "$work/faults"
+	cp "$work/stage.mutants" "$known/faults"
 fi
-[ -s "$work/faults" ] || die "there is no fault called $*"
+[ -s "$known/faults" ] || die "there is no fault called $*"
 uml=$(FLAVOUR=uml "$harness/kernel.sh")
-FLAVOUR=default "$harness/kernel.sh" >/dev/null
+image=$(FLAVOUR=default "$harness/kernel.sh")
 user_tree "$work/tree"
-mkdir "$work/with"
 step "building the selftests" selftests-mutants make_tests
 
-echo "1..$(($(gawk -F '\t' '$4 != "race"' "$work/faults" | wc -l) + 1))"
-try_kunit 0
-if [ -s "$work/0.kunit" ]; then
-	echo "not ok - without a fault: $(cat "$work/0.kunit")"
-	exit 1
-fi
-echo "ok - without a fault no test fails"
+echo "1..$(gawk -F '\t' '$4 != "race"' "$known/faults" | wc -l)"
 started=$SECONDS
-while read -r number _; do
-	at_most_two try_kunit "$number"
-done <"$work/faults"
-wait
-say "-- KUnit: $(wc -l <"$work/faults") faults in $((SECONDS - started)) s"
-while IFS=$'\t' read -r number _ tests _; do
-	[ ! -s "$work/$number.kunit" ] || continue
-	mapfile -t programs < <(tr ',' '\n' <<<"$tests" | grep '_test$')
-	[ ${#programs[@]} -eq 0 ] || at_most_two try_selftests "$number" "${programs[@]}"
-done <"$work/faults"
-wait
+all_by_kunit
+say "-- KUnit comes by $(wc -l <"$work/reached") faults, finds $(wc -l <"$known/kunit"): $((SECONDS - started)) s"
+record_all
+say "-- $(wc -l <"$known/record") selftests pass without a fault: $((SECONDS - started)) s"
+by_selftests
 say "-- all: $((SECONDS - started)) s"
-while IFS=$'\t' read -r number name _ kind _; do
-	tell "$number" "$name" "$kind"
-done <"$work/faults"
+trials tell

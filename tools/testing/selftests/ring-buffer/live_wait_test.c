@@ -429,8 +429,8 @@ TEST_F(live_wait, sleepers_are_woken_at_the_mark)
 }
 
 /*
- * WAKE-6, WAKE-10: The commit that comes exactly to the mark wakes: a sleeper that does not ask again
- * has nothing else that would wake it.
+ * WAKE-6, WAKE-10: The commit that comes exactly to the mark wakes: a sleeper that
+ * does not ask again has nothing else that would wake it.
  */
 TEST_F(live_wait, a_sleeper_is_woken_by_the_event_that_ends_at_the_mark)
 {
