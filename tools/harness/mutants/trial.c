@@ -316,12 +316,14 @@ static int try_faults(const char *path)
 	long long end = now_ms() + ENOUGH;
 	bool first = true, clean = true;
 	char *rest;
+	int fault;
 
 	if (!plan)
 		err(2, "%s", path);
 	while (clean && now_ms() < end && fgets(line, sizeof(line), plan)) {
 		rest = line;
-		clean = try_fault(atoi(strsep(&rest, " \n")), rest, first);
+		fault = atoi(strsep(&rest, " \n"));
+		clean = try_fault(fault, rest, first);
 		first = false;
 	}
 	fclose(plan);
