@@ -71,7 +71,7 @@ first_of_kunit()
 try_kunit()
 {
 	local said=$work/$1.said status=0
-	LIMIT=120 kunit_in_uml "$uml" "ring_buffer.mutant=$1" >"$said" || status=$?
+	LIMIT=120 kunit_in_uml "$uml" "ring_buffer.mutant=$1" >"$said" 2>/dev/null || status=$?
 	{
 		sed 's/^\[ *[0-9.]*\] //' "$said" | first_of_kunit
 		[ $status -ne 124 ] || echo "the time limit"
