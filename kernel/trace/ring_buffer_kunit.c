@@ -655,6 +655,7 @@ static void record_disable_cpu_nests(struct kunit *test)
 	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
 	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
 	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_write(rbt->buffer, sizeof(*rbt), rbt));
 	/* The buffer as a whole is on. */
 	KUNIT_EXPECT_TRUE(test, ring_buffer_record_is_on(rbt->buffer));
 	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);

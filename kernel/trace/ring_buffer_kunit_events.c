@@ -93,11 +93,14 @@ static void largest_event_fits_and_one_more_byte_does_not(struct kunit *test)
 	struct rbt *rbt = test->priv;
 	unsigned long max = ring_buffer_max_event_size(rbt->buffer);
 	struct ring_buffer_event *event;
+	void *data = kunit_kzalloc(test, max + 1, GFP_KERNEL);
 
+	KUNIT_ASSERT_NOT_NULL(test, data);
 	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, max + 1));
 	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, ULONG_MAX));
-	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_write(rbt->buffer, max + 1, rbt));
-	KUNIT_EXPECT_EQ(test, 5U, rbt_write_many(rbt, 5, max));
+	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_write(rbt->buffer, max + 1, data));
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_write(rbt->buffer, max, data));
+	KUNIT_EXPECT_EQ(test, 4U, rbt_write_many(rbt, 4, max));
 	for (; (event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL)); )
 		KUNIT_EXPECT_LE(test, max, (unsigned long)ring_buffer_event_length(event));
 	KUNIT_EXPECT_EQ(test, 5UL, ring_buffer_read_events_cpu(rbt->buffer, rbt->cpu));
@@ -661,6 +664,23 @@ static void read_page_full_leaves_the_written_one(struct kunit *test)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
+/* One that was kept while the size became another is neither filled nor swapped. */
+static void read_page_refuses_a_page_of_another_size(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	int order = ring_buffer_subbuf_order_get(rbt->buffer);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_subbuf_order_set(rbt->buffer, order + 1));
+	rbt_map(test, rbt);
+	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 4));
+	KUNIT_EXPECT_GT(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false));
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+	rbt_expect_consume(test, rbt, 0, 10);
+}
+
 /* A page too small for the rest, or a place inside: the events are copied. */
 static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 {
@@ -785,6 +805,7 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(iterator_holds_off_a_resize, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_takes_every_event_once, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_full_leaves_the_written_one, rbt_gen_kind),
+	KUNIT_CASE_PARAM(read_page_refuses_a_page_of_another_size, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_copies_what_does_not_fill_it, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_tells_of_loss, rbt_gen_kind),
 	KUNIT_CASE_PARAM(read_page_tells_of_loss_in_a_part, rbt_gen_kind),
