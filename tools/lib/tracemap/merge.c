@@ -694,12 +694,13 @@ int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 int tracemap_merge_new(struct tracemap_merge **m,
 		       const struct tracemap_merge_options *options)
 {
-	const size_t known = sizeof(*options);
+	/* All there was when programs were made that have the smallest one. */
+	const size_t least = offsetof(struct tracemap_merge_options, delay_ns) + sizeof(uint64_t);
 	struct tracemap_merge *new;
 	int ret = 0;
 
 	if (options)
-		ret = tracemap__check_size(options, options->size, known, known);
+		ret = tracemap__check_size(options, options->size, least, sizeof(*options));
 	if (ret)
 		return ret;
 	new = calloc(1, sizeof(*new));
@@ -873,8 +874,9 @@ int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t)
 int tracemap_merge_add_source(struct tracemap_merge *m,
 			      const struct tracemap_source *source)
 {
+	const size_t least = offsetof(struct tracemap_source, release) + sizeof(source->release);
 	const size_t known = sizeof(*source);
-	int ret = tracemap__check_size(source, source->size, known, known);
+	int ret = tracemap__check_size(source, source->size, least, known);
 	struct source *s;
 
 	if (ret)
@@ -884,7 +886,7 @@ int tracemap_merge_add_source(struct tracemap_merge *m,
 	s = source_new(m, source->cpu);
 	if (!s)
 		return -ENOMEM;
-	s->plugged = *source;
+	memcpy(&s->plugged, source, source->size < known ? source->size : known);
 	set_delay(m);
 	return 0;
 }
