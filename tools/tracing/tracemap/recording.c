@@ -330,8 +330,8 @@ static int fail_to_create(int error, const char *path)
 		say("%s: it is being recorded: -o takes another name", path);
 		return error;
 	case -EEXIST:
-		say("%s.cpuN are of a recording that was killed: tracemap record --restore %s, or remove them",
-		    path, path);
+		say("%s.cpuN or %s.new is of a recording that was killed: tracemap record --restore %s, or remove it",
+		    path, path, path);
 		return error;
 	case -ENOSPC:
 	case -EDQUOT:

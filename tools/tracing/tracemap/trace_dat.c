@@ -2,8 +2,11 @@
 /*
  * A trace.dat file, version 6, being recorded.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +57,8 @@ struct trace_dat {
 	uint64_t size;		/* bytes of data */
 	uint64_t limit;		/* of them */
 	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
+	int failed;		/* to sync: the disk may not have what was moved */
+	bool reserved;		/* FILE may have space behind its end */
 	struct region *regions;
 	struct part *parts;
 };
@@ -125,7 +130,7 @@ static char *part_path(const struct trace_dat *dat, unsigned int cpu)
 static int open_part(struct trace_dat *dat, unsigned int cpu, int flags, mode_t mode)
 {
 	char *path = part_path(dat, cpu);
-	int fd = path ? open(path, O_RDWR | O_CLOEXEC | flags, mode) : -1;
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, mode) : -1;
 
 	free(path);
 	dat->parts[cpu].fd = fd;
@@ -143,20 +148,54 @@ static void remove_part(struct trace_dat *dat, unsigned int cpu)
 	dat->parts[cpu].fd = -1;
 }
 
-/* Whether a killed recording has left some. */
-static int look_for_parts(const struct trace_dat *dat)
+/* Is it @file.cpuN or @file.new? */
+static bool is_left_over(const char *name, const char *file)
 {
-	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
-		char *path = part_path(dat, i);
-		int found = path ? access(path, F_OK) : -1;
+	const size_t len = strlen(file);
 
-		if (!path)
-			return -ENOMEM;
-		free(path);
-		if (!found)
-			return -EEXIST;
+	if (strncmp(name, file, len))
+		return false;
+	name += len;
+	if (!strcmp(name, ".new"))
+		return true;
+	if (strncmp(name, ".cpu", 4) || !isdigit(name[4]))
+		return false;
+	name += 4;
+	return !name[strspn(name, "0123456789")];
+}
+
+/* Whether a killed recording has left something, of how many CPUs it was. */
+static int look_for_left_over(const struct trace_dat *dat)
+{
+	const char *file = strrchr(dat->path, '/') + 1;
+	char *path = strdup(dat->path);
+	struct dirent *entry;
+	int ret = 0;
+	DIR *dir;
+
+	if (!path)
+		return -ENOMEM;
+	dir = opendir(dirname(path));
+	if (!dir)
+		ret = -errno;
+	while (!ret && (entry = readdir(dir))) {
+		if (is_left_over(entry->d_name, file))
+			ret = -EEXIST;
 	}
-	return 0;
+	if (dir)
+		closedir(dir);
+	free(path);
+	return ret;
+}
+
+/* Whether parts can be made there: it is too late to find out when their data come. */
+static int try_part(struct trace_dat *dat)
+{
+	int ret = dat->nr_cpus ? open_part(dat, dat->nr_cpus - 1, O_CREAT | O_EXCL, 0600) : 0;
+
+	if (!ret && dat->nr_cpus)
+		remove_part(dat, dat->nr_cpus - 1);
+	return ret;
 }
 
 /* ---- The beginning ---- */
@@ -173,12 +212,12 @@ static struct trace_dat *new_dat(unsigned int nr_cpus, unsigned int page_size)
 	dat->page_size = page_size;
 	dat->regions = calloc(nr_cpus, sizeof(*dat->regions));
 	dat->parts = calloc(nr_cpus, sizeof(*dat->parts));
+	for (unsigned int i = 0; dat->parts && i < nr_cpus; i++)
+		dat->parts[i].fd = -1;
 	if (!dat->regions || !dat->parts) {
 		trace_dat_close(dat);
 		return NULL;
 	}
-	for (unsigned int i = 0; i < nr_cpus; i++)
-		dat->parts[i].fd = -1;
 	return dat;
 }
 
@@ -206,10 +245,11 @@ static int write_head(struct trace_dat *dat, const struct bytes *head)
  * Later the disk may be full. What is needed then is kept behind the end of the file,
  * where it does not count as its size.
  */
-static int reserve(const struct trace_dat *dat)
+static int reserve(struct trace_dat *dat)
 {
 	uint64_t size;
 
+	dat->reserved = true;
 	for (size = RESERVE_MAX; size >= RESERVE_MIN; size /= 2) {
 		if (!fallocate(dat->fd, FALLOC_FL_KEEP_SIZE, data_offset(dat),
 			       data_offset(dat) + size))
@@ -220,13 +260,14 @@ static int reserve(const struct trace_dat *dat)
 	return -errno;
 }
 
-static void free_reserve(const struct trace_dat *dat)
+static void free_reserve(struct trace_dat *dat)
 {
 	struct stat st;
 
 	/* If that fails, there may be space all the same. */
-	if (!fstat(dat->lock, &st) && ftruncate(dat->lock, st.st_size))
+	if (!dat->reserved || (!fstat(dat->lock, &st) && ftruncate(dat->lock, st.st_size)))
 		return;
+	dat->reserved = false;
 }
 
 /* With ulimit -f each part may be as large as all of them together may be at the end. */
@@ -255,10 +296,20 @@ static int begin(struct trace_dat *dat)
 	return ret;
 }
 
-/* Not every file system has locks. */
 static int lock(int fd, int how)
 {
-	return flock(fd, LOCK_EX | how) && errno == EWOULDBLOCK ? -EBUSY : 0;
+	if (!flock(fd, LOCK_EX | how))
+		return 0;
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
+/* Is @path still the file that is locked? The end of a recording replaces it. */
+static bool still_is(const char *path, int fd)
+{
+	struct stat at, of;
+
+	return !stat(path, &at) && !fstat(fd, &of) && at.st_dev == of.st_dev &&
+	       at.st_ino == of.st_ino;
 }
 
 static int check_file(struct trace_dat *dat, const char *path)
@@ -270,11 +321,14 @@ static int check_file(struct trace_dat *dat, const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	/* Not every file system has locks. */
 	ret = lock(dat->fd, LOCK_NB);
-	if (ret)
-		return ret;
+	if (ret == -EBUSY || !still_is(path, dat->fd))
+		return -EBUSY;
 	dat->path = realpath(path, NULL);
-	return dat->path ? look_for_parts(dat) : -errno;
+	if (!dat->path)
+		return -errno;
+	return look_for_left_over(dat) ?: try_part(dat);
 }
 
 /* @made: whether it was not there before */
@@ -309,8 +363,8 @@ int trace_dat_create(struct trace_dat **datp, const char *path, const struct tra
 		*datp = dat;
 		return 0;
 	}
-	/* Nothing could be read of half a head. */
-	if (made)
+	/* Nothing could be read of half a head. What is busy is another recording's. */
+	if (made && ret != -EBUSY)
 		unlink(path);
 	else if (begun && ftruncate(dat->fd, 0))
 		ret = -errno;
@@ -328,8 +382,10 @@ void trace_dat_close(struct trace_dat *dat)
 	}
 	if (dat->fd >= 0 && dat->fd != dat->lock)
 		close(dat->fd);
-	if (dat->lock >= 0)
+	if (dat->lock >= 0) {
+		free_reserve(dat);
 		close(dat->lock);
+	}
 	free(dat->path);
 	free(dat->regions);
 	free(dat->parts);
@@ -349,8 +405,9 @@ static int make_part(struct trace_dat *dat, unsigned int cpu)
 }
 
 /*
- * Of a page that is there the header comes last, which tells how much is behind it:
- * if the recorder is killed before, the page is as it was.
+ * Of a page that is there the header comes last, which tells how much is behind it: if
+ * the recorder is killed before, the events of the page are as they were. (The number of
+ * lost ones is not, where it stood behind them.)
  */
 static int write_pages(const struct part *part, struct iovec *parts, int nr, uint64_t at)
 {
@@ -405,18 +462,32 @@ static int open_like(const struct trace_dat *dat, const char *path)
 
 	if (fstat(dat->fd, &st))
 		return -errno;
-	unlink(path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	if ((fchown(fd, st.st_uid, st.st_gid) && errno != EPERM) ||
-	    (fchmod(fd, st.st_mode & 0777) && errno != EPERM) || lock(fd, LOCK_NB)) {
+	    (fchmod(fd, st.st_mode & 0777) && errno != EPERM) || lock(fd, LOCK_NB) == -EBUSY) {
 		int ret = -errno;
 
 		close(fd);
+		unlink(path);
 		return ret;
 	}
 	return fd;
+}
+
+/* The name is on the disk before what it stood for goes. */
+static void sync_folder(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	/* Not every file system can: what follows is synced in any case. */
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	free(copy);
 }
 
 static int replace(struct trace_dat *dat, const struct bytes *head, const char *path)
@@ -426,19 +497,20 @@ static int replace(struct trace_dat *dat, const struct bytes *head, const char *
 	int ret;
 
 	ret = open_like(dat, path);
-	if (ret >= 0) {
-		dat->fd = ret;
-		ret = write_head(dat, head);
-		if (!ret && rename(path, dat->path))
-			ret = -errno;
-		if (ret) {
-			close(dat->fd);
-			dat->fd = fd;
-			dat->table = table;
-		}
+	if (ret < 0)
+		return ret;
+	dat->fd = ret;
+	ret = write_head(dat, head);
+	if (!ret && rename(path, dat->path))
+		ret = -errno;
+	if (!ret) {
+		sync_folder(dat->path);
+		return 0;
 	}
-	if (ret)
-		unlink(path);
+	unlink(path);
+	close(dat->fd);
+	dat->fd = fd;
+	dat->table = table;
 	return ret;
 }
 
@@ -466,30 +538,34 @@ static int sync_data(const struct trace_dat *dat)
 	return fdatasync(dat->fd) ? -errno : 0;
 }
 
+/* One CPU's part, of which FILE has @size bytes. */
+static void shorten_part(struct trace_dat *dat, unsigned int cpu, uint64_t size)
+{
+	struct part *part = &dat->parts[cpu];
+
+	if (part->fd < 0)
+		return;
+	if (size == part->size)
+		remove_part(dat, cpu);
+	else if (size > part->freed &&
+		 !fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			    part->freed, size - part->freed))
+		part->freed = size;
+}
+
 /*
  * What was moved is on the disk before the table tells so, and the table is before the
- * parts let it go.
+ * parts let it go. The kernel tells once only that it could not write to the disk.
  */
 static int let_go(struct trace_dat *dat)
 {
-	int ret = sync_data(dat) ?: write_table(dat) ?: sync_data(dat);
-
-	if (ret)
-		return ret;
+	if (!dat->failed)
+		dat->failed = sync_data(dat) ?: write_table(dat) ?: sync_data(dat);
+	if (dat->failed)
+		return dat->failed;
 	dat->unsynced = 0;
-	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
-		uint64_t size = dat->regions[i].size;
-		struct part *part = &dat->parts[i];
-
-		if (part->fd < 0)
-			continue;
-		if (size == part->size)
-			remove_part(dat, i);
-		else if (size > part->freed)
-			fallocate(part->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				  part->freed, size - part->freed);
-		part->freed = size;
-	}
+	for (unsigned int i = 0; i < dat->nr_cpus; i++)
+		shorten_part(dat, i, dat->regions[i].size);
 	return 0;
 }
 
@@ -512,9 +588,9 @@ static ssize_t copy(int from, uint64_t from_at, int to, uint64_t to_at, size_t s
 	loff_t in = from_at, out = to_at;
 	ssize_t n = copy_file_range(from, &in, to, &out, size, 0);
 
-	if (n >= 0)
+	if (n > 0)
 		return n;
-	if (errno == ENOSPC || errno == EDQUOT || errno == EINTR)
+	if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EINTR))
 		return -errno;
 	return copy_by_buffer(from, from_at, to, to_at, size);
 }
@@ -569,7 +645,19 @@ int trace_dat_finish(struct trace_dat *dat)
 
 /* ---- When the recorder is no more ---- */
 
-/* What both files have of a CPU. Half a page is no page. */
+/* A file that the recorder may have made, not one that somebody has put there. */
+static bool may_be_part(const struct trace_dat *dat, const struct stat *st)
+{
+	struct stat file;
+
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && !fstat(dat->fd, &file) &&
+	       (st->st_uid == file.st_uid || st->st_uid == geteuid());
+}
+
+/*
+ * What both files have of a CPU. Half a page is no page. A part that has less than
+ * FILE was moved as a whole: its name is there again, as the machine has crashed.
+ */
 static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 {
 	uint64_t in_file = dat->regions[cpu].size;
@@ -577,16 +665,17 @@ static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 	struct stat st = { .st_size = 0 };
 	int ret = open_part(dat, cpu, 0, 0);
 
+	if (ret == -ELOOP || in_file % dat->page_size)
+		return -EINVAL;
 	if (ret && ret != -ENOENT)
 		return ret;
 	if (!ret && fstat(part->fd, &st))
 		return -errno;
+	if (!ret && !may_be_part(dat, &st))
+		return -EINVAL;
 	part->size = st.st_size / dat->page_size * dat->page_size;
-	if (part->size < in_file || in_file % dat->page_size) {
-		if (!ret || in_file % dat->page_size)
-			return -EINVAL;
+	if (part->size < in_file)
 		part->size = in_file;
-	}
 	part->moved = in_file;
 	part->freed = in_file;
 	return 0;
@@ -607,15 +696,21 @@ static bool belong_together(const struct trace_dat *dat)
 
 static int restore(struct trace_dat *dat)
 {
+	bool parts = false;
 	int ret = 0;
 
 	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
 		ret = look_at_part(dat, i);
 		dat->size += dat->parts[i].size;
+		parts |= dat->parts[i].fd >= 0;
 	}
-	if (ret)
-		return ret;
-	return belong_together(dat) ? trace_dat_finish(dat) : -EINVAL;
+	if (ret || !belong_together(dat))
+		return ret ? ret : -EINVAL;
+	dat->reserved = true;
+	if (parts)
+		return trace_dat_finish(dat);
+	free_reserve(dat);
+	return 0;
 }
 
 /* Returns -EINVAL if it has no head of ours, or no table. */
@@ -638,26 +733,54 @@ static int read_head(struct trace_dat **dat, int fd)
 	return pread(fd, (*dat)->regions, table_size(*dat), found.table) < 0 ? -errno : 0;
 }
 
-/* What was to be the file, and did not come to it. */
+/* What was to be the file, and did not come to it; not another recording's. */
 static void remove_new(const struct trace_dat *dat)
 {
 	char *path;
+	int fd;
 
 	if (asprintf(&path, "%s.new", dat->path) < 0)
 		return;
-	unlink(path);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0) {
+		if (lock(fd, LOCK_NB) != -EBUSY)
+			unlink(path);
+		close(fd);
+	}
 	free(path);
+}
+
+/*
+ * Whose recorder may be alive, where there are no locks, is not to be told but by who
+ * waited for its end.
+ */
+static int open_locked(const char *path, bool wait)
+{
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CLOEXEC), ret;
+
+		if (fd < 0)
+			return -errno;
+		ret = lock(fd, wait ? 0 : LOCK_NB);
+		if (ret == -EINTR)
+			ret = -EAGAIN;
+		if ((!ret || (wait && ret != -EAGAIN)) && still_is(path, fd))
+			return fd;
+		close(fd);
+		if (ret && !wait)
+			return ret;
+	}
 }
 
 int trace_dat_restore(const char *path, bool wait, uint64_t *size)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd = open_locked(path, wait);
 	struct trace_dat *dat = NULL;
 	int ret;
 
 	if (fd < 0)
-		return -errno;
-	ret = lock(fd, wait ? 0 : LOCK_NB) ?: read_head(&dat, fd);
+		return fd;
+	ret = read_head(&dat, fd);
 	if (dat) {
 		dat->fd = fd;
 		dat->lock = fd;

@@ -239,6 +239,7 @@ __typeof__(pwritev) __real_pwritev64;
 __typeof__(fallocate) __real_fallocate64;
 __typeof__(rename) __real_rename;
 __typeof__(unlink) __real_unlink;
+__typeof__(fdatasync) __real_fdatasync;
 
 ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at)
 {
@@ -258,6 +259,18 @@ int __wrap_rename(const char *from, const char *to)
 int __wrap_unlink(const char *path)
 {
 	return step(__real_unlink(path));
+}
+
+/* The kernel tells of what it could not write once, and then all seems well. */
+static bool sync_fails;
+
+int __wrap_fdatasync(int fd)
+{
+	if (!sync_fails)
+		return __real_fdatasync(fd);
+	sync_fails = false;
+	errno = EIO;
+	return -1;
 }
 
 /* Do it in another process. Returns whether it came to the end, and well. */
@@ -376,6 +389,42 @@ static void test_restore(const char *folder)
 	end(&r);
 }
 
+static int finish_on_a_bad_disk(struct recorded *r)
+{
+	sync_fails = true;
+	return trace_dat_finish(r->dat);
+}
+
+/* What may not be on the disk stays in the parts. */
+static void test_failed_sync(const char *folder)
+{
+	struct recorded r;
+
+	begin(&r, folder);
+	CHECK(!elsewhere(&r, finish_on_a_bad_disk));
+	CHECK(taken(&r).files == CPUS && !data_in_file(&r));
+	die(&r);
+	restore(&r);
+	end(&r);
+}
+
+/* The machine crashed: what was moved as a whole has its name again, and not all of it. */
+static void test_part_is_back(const char *folder)
+{
+	struct recorded r;
+	char path[320];
+
+	begin(&r, folder);
+	CHECK(!trace_dat_finish(r.dat));
+	die(&r);
+	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 1);
+	put(r.dir, "trace.dat.cpu0", "");
+	put(r.dir, strrchr(path, '/') + 1, "");
+	CHECK(!truncate(path, PAGE));
+	restore(&r);
+	end(&r);
+}
+
 /* After each step. */
 static void test_killed(const char *folder)
 {
@@ -405,7 +454,7 @@ static void test_refusals_in(const char *folder)
 	struct trace_dat *dat;
 	struct recorded r;
 	uint64_t size;
-	char path[320];
+	char path[320], other[600];
 
 	begin(&r, folder);
 	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EBUSY);
@@ -423,6 +472,27 @@ static void test_refusals_in(const char *folder)
 	put(r.dir, "trace.dat.cpu0", "");
 	CHECK(!truncate(path, 2 * PAGE) && trace_dat_restore(r.path, false, &size) == -EINVAL);
 	CHECK(!unlink(path));
+	/* Another file under that name is not read. */
+	CHECK(!symlink("../set_event", path));
+	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL && !unlink(path));
+	snprintf(other, sizeof(other), "%s/set_event", r.dir);
+	CHECK(!link(other, path));
+	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL && !unlink(path));
+	check_whole(&r);
+	/* Nor is a file lost that has the name of the next head. */
+	put(r.dir, "trace.dat.new", "mine");
+	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
+	snprintf(other, sizeof(other), "%s/trace.dat.new", r.dir);
+	CHECK(contains(other, "mine") && !unlink(other));
+	/* More CPUs had been there. */
+	put(r.dir, "trace.dat.cpu99", "");
+	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
+	snprintf(other, sizeof(other), "%s/trace.dat.cpu99", r.dir);
+	CHECK(!unlink(other));
+	/* Too late to find out when the first data come. */
+	snprintf(other, sizeof(other), "%s/%0252d", r.dir, 0);
+	CHECK(trace_dat_create(&dat, other, r.head, CPUS, PAGE) == -ENAMETOOLONG);
+	CHECK(access(other, F_OK));
 	check_whole(&r);
 	put(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
 	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL);
@@ -449,6 +519,8 @@ int main(int argc, char **argv)
 		test_in(argv[i]);
 		test_again(argv[i]);
 		test_restore(argv[i]);
+		test_failed_sync(argv[i]);
+		test_part_is_back(argv[i]);
 		test_killed(argv[i]);
 		test_refusals_in(argv[i]);
 	}
