@@ -155,6 +155,15 @@ static int parse_option(struct request *request, int option, const char *arg)
 	}
 }
 
+static int check_restore(const struct request *request)
+{
+	if (!request->command && !request->selection.instance &&
+	    selection_is_empty(&request->selection))
+		return 0;
+	say("--restore records nothing: it goes with no events, tracer, instance or command");
+	return -EINVAL;
+}
+
 /* 1: go on; 0: help was asked for; or a negative errno, said. */
 static int parse(struct request *request, int argc, char **argv)
 {
@@ -172,6 +181,8 @@ static int parse(struct request *request, int argc, char **argv)
 			return ret;
 	}
 	ret = selection_command(&request->selection, argc, argv, &request->command);
+	if (!ret && request->restore)
+		ret = check_restore(request);
 	if (ret || request->restore)
 		return ret ? ret : 1;
 	if (selection_is_empty(&request->selection) && !request->selection.instance) {
@@ -560,10 +571,14 @@ static int wait_ms(const struct run *run)
 	return tracemap_merge_timeout(run->merge, ms);
 }
 
+/* A quarter of a small buffer is less than a sub-buffer, of which nothing is taken yet. */
 static bool any_is_filling(const struct run *run)
 {
+	const uint64_t subbuf = run->recording.page_size;
+	const uint64_t enough = run->quarter > subbuf ? run->quarter : subbuf;
+
 	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
-		if (recording_fill(run->recording.tracks[i]) >= run->quarter)
+		if (recording_fill(run->recording.tracks[i]) >= enough)
 			return true;
 	}
 	return false;
@@ -731,7 +746,7 @@ static int restore(const struct request *request)
 	else if (ret == -ENOENT)
 		say("%s: there is no such file", path);
 	else if (ret)
-		complain(ABOUT_OUTPUT, ret, "%s: the rest stays in %s.cpuN", path, path);
+		complain(ABOUT_OUTPUT, ret, "%s: what is not in it stays in %s.cpuN", path, path);
 	else if (!request->quiet)
 		say("%s: whole, %s", path, text);
 	return ret ? EXIT_FAILED : EXIT_OK;
