@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "advice.h"
 #include "events.h"
@@ -444,6 +445,17 @@ static int prepare_child(const struct selection *sel, struct session *session,
 	return ret;
 }
 
+/* Up to five for each CPU. A command has the limit that it was given. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int selection_open(const struct selection *sel, struct session **session, struct child *child,
 		   char **command)
 {
@@ -453,7 +465,10 @@ int selection_open(const struct selection *sel, struct session **session, struct
 		ret = stop_on_signals();
 	if (!ret)
 		ret = apply(sel, *session);
-	return ret ? ret : prepare_child(sel, *session, child, command);
+	if (!ret)
+		ret = prepare_child(sel, *session, child, command);
+	allow_many_files();
+	return ret;
 }
 
 int selection_switch_on(const struct selection *sel, struct session *session)
