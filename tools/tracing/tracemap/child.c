@@ -30,11 +30,13 @@ static void set_name(const char *command)
 
 static void run(char **argv, int go, int failed)
 {
-	char byte;
+	char byte = 0;
 	int error;
 
 	stop_reset();
 	set_name(argv[0]);
+	if (write(failed, &byte, 1) != 1)
+		_exit(EXIT_FAILED);
 	/* Nothing to read: the one who would say go is no more. */
 	if (read(go, &byte, 1) != 1)
 		_exit(EXIT_FAILED);
@@ -53,6 +55,15 @@ static int open_pidfd(pid_t pid)
 	(void)pid;
 	return -1;
 #endif
+}
+
+/* Else the kernel may note the name that it had before, when it runs first. */
+static void wait_for_name(const struct child *child)
+{
+	char byte;
+
+	while (read(child->failed, &byte, 1) < 0 && errno == EINTR)
+		;
 }
 
 int child_prepare(struct child *child, char **argv)
@@ -83,6 +94,7 @@ int child_prepare(struct child *child, char **argv)
 		return complain(ABOUT_COMMAND, errno, "%s", argv[0]);
 	}
 	child->fd = open_pidfd(child->pid);
+	wait_for_name(child);
 	return 0;
 }
 
