@@ -20,23 +20,30 @@
 /* How long it may take to end when it is asked to. */
 #define STOP_MS		2000
 
-static void set_name(const char *command)
+/*
+ * What is seen of the command before it is executed shall have its name: from its birth
+ * on, as the kernel notes a name now and then only.
+ */
+static pid_t fork_named(const char *command)
 {
 	const char *slash = strrchr(command, '/');
+	char own[16] = "";
+	pid_t pid;
 
-	/* What is seen of it before it executes the command shall have its name. */
+	prctl(PR_GET_NAME, own, 0, 0, 0);
 	prctl(PR_SET_NAME, slash ? slash + 1 : command, 0, 0, 0);
+	pid = fork();
+	if (pid)
+		prctl(PR_SET_NAME, own, 0, 0, 0);
+	return pid;
 }
 
 static void run(char **argv, int go, int failed)
 {
-	char byte = 0;
+	char byte;
 	int error;
 
 	stop_reset();
-	set_name(argv[0]);
-	if (write(failed, &byte, 1) != 1)
-		_exit(EXIT_FAILED);
 	/* Nothing to read: the one who would say go is no more. */
 	if (read(go, &byte, 1) != 1)
 		_exit(EXIT_FAILED);
@@ -57,15 +64,6 @@ static int open_pidfd(pid_t pid)
 #endif
 }
 
-/* Else the kernel may note the name that it had before, when it runs first. */
-static void wait_for_name(const struct child *child)
-{
-	char byte;
-
-	while (read(child->failed, &byte, 1) < 0 && errno == EINTR)
-		;
-}
-
 int child_prepare(struct child *child, char **argv)
 {
 	int go[2], failed[2];
@@ -80,7 +78,7 @@ int child_prepare(struct child *child, char **argv)
 		close(go[1]);
 		return complain(ABOUT_COMMAND, errno, "%s", argv[0]);
 	}
-	child->pid = fork();
+	child->pid = fork_named(argv[0]);
 	if (!child->pid) {
 		close(go[1]);
 		run(argv, go[0], failed[1]);
@@ -94,7 +92,6 @@ int child_prepare(struct child *child, char **argv)
 		return complain(ABOUT_COMMAND, errno, "%s", argv[0]);
 	}
 	child->fd = open_pidfd(child->pid);
-	wait_for_name(child);
 	return 0;
 }
 
