@@ -27,7 +27,8 @@ struct stats_file {
 	uint64_t bytes;
 };
 
-static inline uint64_t stats_file__number(const char *text, const char *name)
+/* The number behind @name in the text of the file; 0 if that is not there. */
+static inline uint64_t stats_file_number(const char *text, const char *name)
 {
 	const char *p = strstr(text, name);
 
@@ -42,12 +43,12 @@ static inline int stats_file_read(int dir, const char *path, struct stats_file *
 
 	if (ret < 0)
 		return ret;
-	s->overwritten = stats_file__number(text, "\noverrun: ");
-	s->consumed = stats_file__number(text, "\nread events: ");
-	s->committed = stats_file__number(text, "entries: ") + s->overwritten + s->consumed;
-	s->dropped = stats_file__number(text, "\ncommit overrun: ") +
-		     stats_file__number(text, "\ndropped events: ");
-	s->bytes = stats_file__number(text, "\nbytes: ");
+	s->overwritten = stats_file_number(text, "\noverrun: ");
+	s->consumed = stats_file_number(text, "\nread events: ");
+	s->committed = stats_file_number(text, "entries: ") + s->overwritten + s->consumed;
+	s->dropped = stats_file_number(text, "\ncommit overrun: ") +
+		     stats_file_number(text, "\ndropped events: ");
+	s->bytes = stats_file_number(text, "\nbytes: ");
 	return 0;
 }
 

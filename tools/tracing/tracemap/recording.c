@@ -12,6 +12,7 @@
 
 #include "advice.h"
 #include "recording.h"
+#include "stats_file.h"
 
 /* ---- Pieces ---- */
 
@@ -183,14 +184,13 @@ static int pull(struct track *track)
 
 uint64_t recording_fill(const struct track *track)
 {
-	char text[1024], *bytes;
+	char text[1024];
 	ssize_t n = pread(track->stats, text, sizeof(text) - 1, 0);
 
 	if (n <= 0)
 		return 0;
 	text[n] = 0;
-	bytes = strstr(text, "\nbytes: ");
-	return bytes ? strtoull(bytes + strlen("\nbytes: "), NULL, 10) : 0;
+	return stats_file_number(text, "\nbytes: ");
 }
 
 static uint64_t limit_of(const struct track *track, enum recording_share share)
