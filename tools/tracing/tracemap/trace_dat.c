@@ -298,9 +298,11 @@ static int begin(struct trace_dat *dat)
 
 static int lock(int fd, int how)
 {
-	if (!flock(fd, LOCK_EX | how))
-		return 0;
-	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	while (flock(fd, LOCK_EX | how)) {
+		if (errno != EINTR)
+			return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	}
+	return 0;
 }
 
 /* Is @path still the file that is locked? The end of a recording replaces it. */
@@ -645,7 +647,7 @@ int trace_dat_finish(struct trace_dat *dat)
 
 /* ---- When the recorder is no more ---- */
 
-/* A file that the recorder may have made, not one that somebody has put there. */
+/* May the recorder have made this file? A link, or the file of another user, it has not. */
 static bool may_be_part(const struct trace_dat *dat, const struct stat *st)
 {
 	struct stat file;
@@ -751,8 +753,8 @@ static void remove_new(const struct trace_dat *dat)
 }
 
 /*
- * Whose recorder may be alive, where there are no locks, is not to be told but by who
- * waited for its end.
+ * A caller that waits knows that its recorder has ended, and needs no lock on a file
+ * system that has none. Another caller could find a live recording without one.
  */
 static int open_locked(const char *path, bool wait)
 {
@@ -762,9 +764,7 @@ static int open_locked(const char *path, bool wait)
 		if (fd < 0)
 			return -errno;
 		ret = lock(fd, wait ? 0 : LOCK_NB);
-		if (ret == -EINTR)
-			ret = -EAGAIN;
-		if ((!ret || (wait && ret != -EAGAIN)) && still_is(path, fd))
+		if ((!ret || wait) && still_is(path, fd))
 			return fd;
 		close(fd);
 		if (ret && !wait)
