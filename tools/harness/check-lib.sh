@@ -57,7 +57,7 @@ no_new_findings()
 	empty "$work/unknown"
 }
 
-# mails [TOPIC...]: the mails of the series; somebody has to have sent them.
+# mails [TOPIC...]: write the mails of the series, from a sender of the harness.
 mails()
 {
 	GIT_CONFIG_COUNT=2 \

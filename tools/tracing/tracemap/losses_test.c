@@ -65,7 +65,7 @@ static void test_told(void)
 
 static void test_untold(void)
 {
-	begin(3, 0, 0);		/* nobody has consumed: they would have been our first */
+	begin(3, 0, 0);		/* no consumer has taken any: we would have had these first */
 	losses_told(&l, 10, 5);
 	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
 	first->overwritten = 12;

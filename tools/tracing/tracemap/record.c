@@ -376,7 +376,7 @@ static int pull_all(struct run *run, enum recording_share share)
 
 /* ---- What --live prints ---- */
 
-/* What "--live" keeps is for showing only: nobody takes it any more. */
+/* What "--live" keeps is for showing only, and no more is shown from here on. */
 static void stop_showing(struct run *run)
 {
 	run->recording.shows = false;

@@ -532,7 +532,7 @@ TEST_F(beside, splice_delivers_what_get_reader_left)
 	EXPECT_EQ(self->tally.seen, self->mb.meta->read);
 }
 
-/* READ-17: Who has read something is told of the end, as by read(2), and does not hang. */
+/* READ-17: A consumer that has read something gets the end, and does not hang. */
 TEST_F(beside, splice_of_trace_pipe_ends_when_tracing_has)
 {
 	char text[4096];

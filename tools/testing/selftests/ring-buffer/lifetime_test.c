@@ -613,7 +613,7 @@ TEST_F(removal, rmdir_is_refused_while_a_trigger_file_is_open)
 }
 
 #ifndef NO_HIST_TRIGGERS
-/* HOLD-12: An event that is removed asks nobody: its trigger file has to know. */
+/* HOLD-12: It does not hold off the removal of its event, and has to notice it. */
 TEST_F(removal, a_trigger_file_outlives_its_event)
 {
 	static const char events[] = TRACEFS_DIR "/synthetic_events";

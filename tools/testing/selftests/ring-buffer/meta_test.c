@@ -128,7 +128,7 @@ TEST_F(meta, flags_are_zero)
 	EXPECT_EQ(0, self->mb.meta->flags);
 }
 
-/* META-16: A buffer that nobody wrote to. */
+/* META-16: A buffer that no writer has written to. */
 TEST_F(meta, all_counters_start_at_zero)
 {
 	EXPECT_EQ(0, self->mb.meta->entries);

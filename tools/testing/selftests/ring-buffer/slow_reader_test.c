@@ -115,8 +115,8 @@ static void hold_and_drain(FIXTURE_DATA(slow) * self)
 }
 
 /*
- * READ-21: The writer goes on at the full, its losses are counted, and what the
- * stopped reader was handed out stays his: he gets on exactly where he was.
+ * READ-21: The writer goes on at full speed and its losses are counted. The stopped
+ * reader keeps what it was handed out, and goes on exactly where it was.
  */
 TEST_F(slow, a_stopped_reader_holds_no_writer_and_gets_on_exactly)
 {
