@@ -40,6 +40,7 @@ enum {
 	PRINT_MS	= 1,	/* how long is printed, then it is recorded again */
 	PRINT_EVENTS	= 32,	/* events printed between looks at the clock */
 	BLOCKED_MS	= 10,	/* how often it is tried again */
+	SLOW_MS		= 1000,	/* to move data for longer is told */
 };
 
 struct request {
@@ -649,20 +650,81 @@ static void refresh_head(struct run *run)
 		 run->request->output);
 }
 
+/* The data are moved into the file, see struct trace_dat_watch. */
+struct moving {
+	const char *file;
+	double started;
+	int signals;	/* that had come before */
+	bool quiet;
+	bool terminal;
+	bool told;
+};
+
+static void tell_moving(struct moving *m, uint64_t moved, uint64_t size)
+{
+	char done[32], all[32];
+
+	print_bytes(done, sizeof(done), moved);
+	print_bytes(all, sizeof(all), size);
+	if (m->terminal)
+		fprintf(stderr, "\r%s: %s of %s moved into it; Ctrl-C leaves the rest to --restore\33[K",
+			m->file, done, all);
+	else if (!m->told)
+		say("%s: %s are moved into it; another signal leaves the rest to --restore",
+		    m->file, all);
+	m->told = true;
+}
+
+static bool go_on_moving(void *arg, uint64_t moved, uint64_t size)
+{
+	struct moving *m = arg;
+
+	if (stop_signals() > m->signals)
+		return false;
+	if (!m->quiet && now() - m->started >= SLOW_MS / 1000.0)
+		tell_moving(m, moved, size);
+	return true;
+}
+
+static struct moving begin_moving(const struct request *request, const char *file)
+{
+	return (struct moving){
+		.file = file, .started = now(), .signals = stop_signals(),
+		.quiet = request->quiet, .terminal = isatty(STDERR_FILENO),
+	};
+}
+
+static void end_moving(const struct moving *m)
+{
+	if (m->told && m->terminal)
+		fputs("\r\33[K", stderr);
+}
+
+static void say_stopped(const char *file)
+{
+	say("%s: stopped, the rest stays in %s.cpuN: tracemap record --restore %s goes on",
+	    file, file, file);
+}
+
 /* Killed meanwhile, it is the keeper that goes on. */
 static void finish_file(struct run *run)
 {
+	struct moving m = begin_moving(run->request, run->request->output);
+	const struct trace_dat_watch watch = { .go_on = go_on_moving, .arg = &m };
 	int ret;
 
 	if (!run->recording.dat)
 		return;
 	refresh_head(run);
-	ret = trace_dat_finish(run->recording.dat);
-	if (ret) {
+	ret = trace_dat_finish(run->recording.dat, &watch);
+	end_moving(&m);
+	if (ret)
 		run->failed = true;
+	if (ret == -EINTR)
+		say_stopped(m.file);
+	else if (ret)
 		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
 			 run->request->output, run->request->output);
-	}
 }
 
 static void sum_up(struct run *run, const struct recording_sums *sums)
@@ -735,11 +797,19 @@ static int restore(const struct request *request)
 {
 	const char *path = request->restore;
 	char text[32];
+	struct moving m = begin_moving(request, path);
+	const struct trace_dat_watch watch = { .go_on = go_on_moving, .arg = &m };
 	uint64_t bytes = 0;
-	int ret = trace_dat_restore(path, false, &bytes);
+	int ret = stop_on_signals();
 
+	if (ret)
+		return EXIT_FAILED;
+	ret = trace_dat_restore(path, false, &watch, &bytes);
+	end_moving(&m);
 	print_bytes(text, sizeof(text), bytes);
-	if (ret == -EBUSY)
+	if (ret == -EINTR)
+		say_stopped(path);
+	else if (ret == -EBUSY)
 		say("%s: it is being recorded, and will be whole at its end", path);
 	else if (ret == -EINVAL)
 		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);

@@ -631,16 +631,36 @@ static void lay_out(struct trace_dat *dat)
 	}
 }
 
-int trace_dat_finish(struct trace_dat *dat)
+/* What was moved has just been let go, or nothing was moved yet. */
+static bool may_go_on(const struct trace_dat *dat, const struct trace_dat_watch *watch)
 {
-	int ret = 0, last;
+	uint64_t moved = 0;
+
+	if (!watch || dat->unsynced)
+		return true;
+	for (unsigned int i = 0; i < dat->nr_cpus; i++)
+		moved += dat->parts[i].moved;
+	return watch->go_on(watch->arg, moved, dat->size);
+}
+
+static int move_all(struct trace_dat *dat, const struct trace_dat_watch *watch)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
+		while (!ret && dat->parts[i].moved < dat->parts[i].size)
+			ret = may_go_on(dat, watch) ? move_some(dat, i) : -EINTR;
+	}
+	return ret;
+}
+
+int trace_dat_finish(struct trace_dat *dat, const struct trace_dat_watch *watch)
+{
+	int ret, last;
 
 	free_reserve(dat);
 	lay_out(dat);
-	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
-		while (!ret && dat->parts[i].moved < dat->parts[i].size)
-			ret = move_some(dat, i);
-	}
+	ret = move_all(dat, watch);
 	last = let_go(dat);
 	return ret ? ret : last;
 }
@@ -696,7 +716,7 @@ static bool belong_together(const struct trace_dat *dat)
 	return true;
 }
 
-static int restore(struct trace_dat *dat)
+static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch)
 {
 	bool parts = false;
 	int ret = 0;
@@ -710,7 +730,7 @@ static int restore(struct trace_dat *dat)
 		return ret ? ret : -EINVAL;
 	dat->reserved = true;
 	if (parts)
-		return trace_dat_finish(dat);
+		return trace_dat_finish(dat, watch);
 	free_reserve(dat);
 	return 0;
 }
@@ -772,7 +792,8 @@ static int open_locked(const char *path, bool wait)
 	}
 }
 
-int trace_dat_restore(const char *path, bool wait, uint64_t *size)
+int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch *watch,
+		      uint64_t *size)
 {
 	int fd = open_locked(path, wait);
 	struct trace_dat *dat = NULL;
@@ -786,7 +807,7 @@ int trace_dat_restore(const char *path, bool wait, uint64_t *size)
 		dat->lock = fd;
 		dat->path = realpath(path, NULL);
 		if (!ret)
-			ret = dat->path ? restore(dat) : -errno;
+			ret = dat->path ? restore(dat, watch) : -errno;
 		if (!ret)
 			remove_new(dat);
 		*size = dat->size;

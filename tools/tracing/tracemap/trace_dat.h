@@ -25,6 +25,17 @@
 struct trace_dat;
 
 /**
+ * struct trace_dat_watch - what looks on while data are moved
+ * @go_on: called first, and whenever the disk has what was moved, at most 64 MiB since the
+ *	last call; false: leave the rest where it is
+ * @arg: what @go_on gets
+ */
+struct trace_dat_watch {
+	bool (*go_on)(void *arg, uint64_t moved, uint64_t size);
+	void *arg;
+};
+
+/**
  * trace_dat_create - begin a file
  * @dat: to set
  * @path: its name; what is there is replaced
@@ -67,21 +78,25 @@ int trace_dat_replace_head(struct trace_dat *dat);
 /**
  * trace_dat_finish - move all data into the file
  * @dat: the file; nothing is written to it any more
+ * @watch: what looks on, or NULL
  *
- * Return: 0 or a negative errno: then @path.cpuN have what is not in the file.
+ * Return: 0, -EINTR if @watch did not go on, or another negative errno: if not 0, @path.cpuN
+ * have what is not in the file.
  */
-int trace_dat_finish(struct trace_dat *dat);
+int trace_dat_finish(struct trace_dat *dat, const struct trace_dat_watch *watch);
 void trace_dat_close(struct trace_dat *dat);
 
 /**
  * trace_dat_restore - finish a file whose recorder was killed
  * @path: its name
  * @wait: wait until it is not recorded any more
+ * @watch: what looks on, or NULL
  * @size: to set: bytes of data it has then
  *
  * Return: 0; -EBUSY if it is being recorded, -EINVAL if no tracemap began it, or the
  * @path.cpuN do not belong to it, or as trace_dat_finish().
  */
-int trace_dat_restore(const char *path, bool wait, uint64_t *size);
+int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch *watch,
+		      uint64_t *size);
 
 #endif /* _TRACEMAP_TRACE_DAT_H */

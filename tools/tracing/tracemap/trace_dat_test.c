@@ -216,7 +216,7 @@ static void test_in(const char *folder)
 	put(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
 	CHECK(!trace_head_refresh(r.head) && !trace_dat_replace_head(r.dat));
 	check_data(r.path, r.head, 0);
-	CHECK(!trace_dat_finish(r.dat));
+	CHECK(!trace_dat_finish(r.dat, NULL));
 	check_whole(&r);
 	CHECK(!stat(r.path, &st) && (st.st_mode & 0777) == 0640);
 	CHECK(contains(r.path, "77 late") && contains(r.path, "name: three") &&
@@ -334,12 +334,12 @@ static int finish_limited(struct recorded *r)
 
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK(!setrlimit(RLIMIT_FSIZE, &(struct rlimit){ size, size }));
-	return trace_dat_finish(r->dat);
+	return trace_dat_finish(r->dat, NULL);
 }
 
 static int finish(struct recorded *r)
 {
-	return trace_dat_replace_head(r->dat) ?: trace_dat_finish(r->dat);
+	return trace_dat_replace_head(r->dat) ?: trace_dat_finish(r->dat, NULL);
 }
 
 /* The recorder is no more, and neither is its lock. */
@@ -353,10 +353,10 @@ static void restore(struct recorded *r)
 {
 	uint64_t size = 0;
 
-	CHECK(!trace_dat_restore(r->path, false, &size) && size == all_data());
+	CHECK(!trace_dat_restore(r->path, false, NULL, &size) && size == all_data());
 	check_whole(r);
 	/* Again it changes nothing. */
-	CHECK(!trace_dat_restore(r->path, false, &size) && size == all_data());
+	CHECK(!trace_dat_restore(r->path, false, NULL, &size) && size == all_data());
 	check_whole(r);
 }
 
@@ -389,10 +389,44 @@ static void test_restore(const char *folder)
 	end(&r);
 }
 
+/* How many calls of the watch were answered with "go on" before one was not. */
+static unsigned int calls_left;
+
+static bool go_on(void *arg, uint64_t moved, uint64_t size)
+{
+	uint64_t *last = arg;
+
+	CHECK(size == all_data() && moved < size && moved >= *last && moved <= *last + CHUNK);
+	*last = moved;
+	return calls_left--;
+}
+
+/* Stopped between any two chunks: what was moved is there, and the rest comes later. */
+static void test_stopped(const char *folder)
+{
+	struct recorded r;
+	int ret = -EINTR;
+
+	for (unsigned int calls = 0; ret; calls++) {
+		uint64_t last = 0;
+		struct trace_dat_watch watch = { .go_on = go_on, .arg = &last };
+
+		begin(&r, folder);
+		calls_left = calls;
+		ret = trace_dat_finish(r.dat, &watch);
+		CHECK(ret ? ret == -EINTR && data_in_file(&r) >= last - last % PAGE :
+			    calls > all_data() / CHUNK / 2);
+		check_data(r.path, r.head, data_in_file(&r));
+		die(&r);
+		restore(&r);
+		end(&r);
+	}
+}
+
 static int finish_on_a_bad_disk(struct recorded *r)
 {
 	sync_fails = true;
-	return trace_dat_finish(r->dat);
+	return trace_dat_finish(r->dat, NULL);
 }
 
 /* What may not be on the disk stays in the parts. */
@@ -415,7 +449,7 @@ static void test_part_is_back(const char *folder)
 	char path[320];
 
 	begin(&r, folder);
-	CHECK(!trace_dat_finish(r.dat));
+	CHECK(!trace_dat_finish(r.dat, NULL));
 	die(&r);
 	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 1);
 	put(r.dir, "trace.dat.cpu0", "");
@@ -458,26 +492,27 @@ static void test_refusals_in(const char *folder)
 
 	begin(&r, folder);
 	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EBUSY);
-	CHECK(trace_dat_restore(r.path, false, &size) == -EBUSY);
+	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EBUSY);
 	die(&r);
 	/* What is not in the file would be lost. */
 	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
 	snprintf(path, sizeof(path), "%s/other", r.dir);
 	put(r.dir, "other.cpu0", "");
 	CHECK(trace_dat_create(&dat, path, r.head, CPUS, PAGE) == -EEXIST);
-	CHECK(access(path, F_OK) && trace_dat_restore(path, false, &size) == -ENOENT);
+	CHECK(access(path, F_OK) && trace_dat_restore(path, false, NULL, &size) == -ENOENT);
 	restore(&r);
 	/* More of a CPU than has room before the next one's. */
 	snprintf(path, sizeof(path), "%s.cpu0", r.path);
 	put(r.dir, "trace.dat.cpu0", "");
-	CHECK(!truncate(path, 2 * PAGE) && trace_dat_restore(r.path, false, &size) == -EINVAL);
+	CHECK(!truncate(path, 2 * PAGE) &&
+	      trace_dat_restore(r.path, false, NULL, &size) == -EINVAL);
 	CHECK(!unlink(path));
 	/* Another file under that name is not read. */
 	CHECK(!symlink("../set_event", path));
-	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL && !unlink(path));
+	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EINVAL && !unlink(path));
 	snprintf(other, sizeof(other), "%s/set_event", r.dir);
 	CHECK(!link(other, path));
-	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL && !unlink(path));
+	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EINVAL && !unlink(path));
 	check_whole(&r);
 	/* Nor is a file lost that has the name of the next head. */
 	put(r.dir, "trace.dat.new", "mine");
@@ -495,7 +530,7 @@ static void test_refusals_in(const char *folder)
 	CHECK(access(other, F_OK));
 	check_whole(&r);
 	put(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
-	CHECK(trace_dat_restore(r.path, false, &size) == -EINVAL);
+	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EINVAL);
 	end(&r);
 }
 
@@ -508,7 +543,7 @@ static void test_refusals(void)
 	CHECK(trace_dat_create(&dat, "/dev/null", none, 1, PAGE) == -EINVAL);
 	CHECK(trace_dat_create(&dat, "/", none, 1, PAGE) == -EISDIR);
 	CHECK(trace_dat_create(&dat, "/no/such/file", none, 1, PAGE) == -ENOENT);
-	CHECK(trace_dat_restore("/dev/null", false, &size) == -EINVAL);
+	CHECK(trace_dat_restore("/dev/null", false, NULL, &size) == -EINVAL);
 	CHECK(trace_head_new(&none, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
@@ -519,6 +554,7 @@ int main(int argc, char **argv)
 		test_in(argv[i]);
 		test_again(argv[i]);
 		test_restore(argv[i]);
+		test_stopped(argv[i]);
 		test_failed_sync(argv[i]);
 		test_part_is_back(argv[i]);
 		test_killed(argv[i]);

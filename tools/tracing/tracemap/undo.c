@@ -174,7 +174,7 @@ static bool parse_entries(struct undo_list *list, const char **recording,
 static void finish_recording(const char *path)
 {
 	uint64_t bytes;
-	int ret = trace_dat_restore(path, true, &bytes);
+	int ret = trace_dat_restore(path, true, NULL, &bytes);
 
 	if (ret)
 		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
