@@ -11,6 +11,7 @@ help:		## what can be done (this)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 20
 	@echo
 	@echo 'Variables: ARCH=arm64 (for make test: a file of $(harness)/arch)'
+	@echo '           MINUTES=70 (make test goes on with what it leaves out, and begins nothing after that)'
 	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           WITH=dir (its files are in /host)  OUT=dir (what the guest leaves in /out comes there)'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
@@ -20,8 +21,8 @@ help:		## what can be done (this)
 demo: packages	## boot the kernel and stream its events with the tracemap command
 	@$(harness)/demo.sh
 
-test: packages-test	## everything that is tested, with a summary; ARCH=arm64: on that machine
-	@$(harness)/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
+test: packages-test	## what finds most in 20 minutes, with a summary; ARCH=arm64: on that machine
+	@MINUTES='$(MINUTES)' $(harness)/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/test.sh check
@@ -33,7 +34,7 @@ promises:	## which tests prove which promise, into build/promises.md
 kunit: packages-test	## the KUnit tests of the ring buffer, at native speed (builds a UML kernel)
 	@$(harness)/test.sh kunit
 
-test-all:	## make test, and every patch and every architecture, with a table of these
+test-all:	## all that is tested: days; every patch and every architecture, with a table of these
 	@$(harness)/packages.sh test arch
 	@$(harness)/test.sh all
 

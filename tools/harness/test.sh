@@ -4,7 +4,8 @@
 # test.sh [test|check|kunit|all|rest|arch NAME...]: run suites, print their results
 # in TAP as they come, then a summary, what failed and why, and "N passed, N failed".
 # A skipped test has failed, and so has one that was planned and never reported.
-# "rest" is what "all" has beyond "test".
+# "test" takes twenty minutes; with MINUTES= it goes on with what it leaves out, and
+# begins no suite after so many. "all" takes days: "rest" is what it has beyond these.
 #
 # What takes hours may be stopped and goes on later: "all" and "rest" keep what a
 # suite that has passed said, and do not run it again while all that the results
@@ -101,6 +102,10 @@ suite()
 {
 	local name=$1 command=("$harness/suites/${2:-$1}.sh" "${@:3}")
 
+	if ((until && SECONDS > until)) && [ "$what" = test ]; then
+		echo "$name" >>"$work/left_out"
+		return
+	fi
 	if [ -z "$keep" ]; then
 		run_suite "$name" "${command[@]}"
 	elif [ -e "$keep/$name.tally" ]; then
@@ -133,35 +138,61 @@ without_guests()
 {
 	renice -n 10 $BASHPID >/dev/null
 	FLAVOUR=debug "$harness/kernel.sh" >/dev/null || :
-	FLAVOUR=kcsan "$harness/kernel.sh" >/dev/null || :
-	suite check
 	suite kunit
+	suite check
 }
 
-all_tests()
+# all_but DIR SUFFIX NAME...: the files of a folder with that suffix, without it, but these
+all_but()
+{
+	local dir=$1 suffix=$2
+	(cd "$dir" && printf '%s\n' *"$suffix") | sed "s/$suffix\$//" |
+		grep -vxF -f <(printf '%s\n' "${@:3}")
+}
+
+# On the debug flavour: they map, unmap, resize, remove and run out of what others hold.
+lifetimes=(contention_test lifetime_test live_history_test live_map_test subbuf_test)
+# Of the command: what most users do.
+verbs=(record session stream)
+
+# A newcomer waits for these: they take twenty minutes on two idle cores.
+first_tests()
 {
 	"$harness/kernel.sh" >/dev/null
 	aside without_guests
-	suite harness
-	suite selftests-default selftests default
-	suite torture-default torture default
+	suite selftests-default selftests default two
 	suite mainline
 	suite samples
-	suite bpf
-	suite lib
-	suite man
-	KERNELS=ours SANITIZE=yes suite command
-	suite terminal
+	suite lib lib host ours
+	KERNELS=ours SANITIZE=yes suite command command "${verbs[@]}"
 	joined
-	suite selftests-debug selftests debug "${halved[@]}"
+	TESTS=${lifetimes[*]} suite lifetimes-debug selftests debug two
+	suite torture-debug torture debug
+	suite random random debug
+}
+
+# What they leave out, in the order of what finds most in a minute.
+more_tests()
+{
+	local tests=$top/tools/testing/selftests/ring-buffer verbs_tests=$top/tools/tracing/tracemap/tests
+	local programs others
+	mapfile -t programs < <(all_but "$tests" .c "${lifetimes[@]}" | grep '_test$')
+	mapfile -t others < <(all_but "$verbs_tests" .guest "${verbs[@]}")
+
 	# Its guest has one emulation thread, and leaves a processor to others.
 	aside suite ftrace
-	suite kunit-debug kunit debug
-	suite torture-debug torture debug
 	suite kcsan
-	suite random random debug
+	suite torture-default torture default
+	suite kunit-debug kunit debug
+	KERNELS=ours SANITIZE=yes suite command-others command "${others[@]}"
+	suite terminal
+	suite man
+	suite bpf
+	suite lib-kernels lib stock mainline special formats cost
+	TESTS=${programs[*]} suite selftests-debug selftests debug "${halved[@]}"
+	suite selftests-buffers selftests default
+	suite harness
 	joined
-	[ "$what" != all ] || rest_of_all
 }
 
 # What takes hours, or is about other kernels than ours as it is.
@@ -195,6 +226,7 @@ builds_only() { (load_arch "$1"; ((only_built))); }
 
 summary()
 {
+	[ ! -s "$work/left_out" ] || echo "# not run, as its time was up: $(xargs <"$work/left_out")"
 	sed 's/^not ok/# FAILED/' "$work/failed"
 	awk '	{ printf "# %-20s %5d passed %5d failed %6d s\n", $1, $2, $3, $4
 		  passed += $2; failed += $3 }
@@ -217,10 +249,12 @@ all|rest)
 	mkdir -p "$keep"
 	;;
 esac
+until=$((${MINUTES:-0} * 60))
 case $what in
 check)		suite check ;;
 kunit)		suite kunit ;;
-test|all)	all_tests ;;
+test)		first_tests; ((!until)) || more_tests ;;
+all)		first_tests; more_tests; rest_of_all ;;
 rest)		rest_of_all ;;
 arch)		for name; do arch_tests "$name"; done ;;
 *)		die "test.sh $what: not one of test, check, kunit, all, rest, arch" ;;
