@@ -188,7 +188,7 @@ more_tests()
 	suite terminal
 	suite man
 	suite bpf
-	suite lib-kernels lib stock mainline special formats cost
+	suite lib-kernels lib stock 6.12 special formats cost
 	TESTS=${programs[*]} suite selftests-debug selftests debug "${halved[@]}"
 	suite selftests-buffers selftests default
 	suite harness

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/lib.sh [host|ours|stock|mainline|special|formats|cost]...: libtracemap.
+# suites/lib.sh [host|ours|stock|6.12|special|formats|cost]...: libtracemap.
 # First what needs no kernel, under the sanitizers; then the same test program in a
 # guest of our kernel, of stock 6.1 and of mainline's 6.12, and in guests with
 # much memory and with a CPU that is not up yet; then the text of every event that
@@ -30,27 +30,34 @@ build()
 		$(pkg-config --static --libs libtraceevent)
 }
 
-# Each event's compiled print format, on the events of the guest's kernel.
-formats()
+declare -A abilities=([ours]='read map live' [stock]=read [6.12]='read map')
+
+# on KERNEL COMMAND: in a guest of that kernel; results tell its name
+on()
 {
-	WITH=$work/with LIMIT=900 "$harness/guest.sh" './event_test /sys/kernel/tracing' >"$work/formats" || status=1
-	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/formats"
+	local settings=()
+	case $1 in
+	stock)	settings=(SERIES=none) ;;
+	6.12)	settings=(BASE=6.12 KERNEL_SRC='') ;;
+	esac
+	env WITH="$work/with" LIMIT="${LIMIT:-900}" "${settings[@]}" "$harness/guest.sh" "$2" >"$work/said" || status=1
+	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/said"
 }
+
+# guest KERNEL [PART OF A TEST'S NAME]
+guest() { on "$1" "./lib_guest '${abilities[$1]}' '${2:-}'"; }
+
+# Each event's compiled print format, on the events of the guest's kernel.
+formats() { on "$1" './event_test /sys/kernel/tracing'; }
 
 # What huge buffers need is memory; that they are mapped by 4 KiB pages is slow.
 special()
 {
+	local kernel
 	MEM=5G guest ours 'more than 2 GiB'
-	APPEND=maxcpus=1 guest ours 'a CPU comes up'
-	SERIES=none APPEND=maxcpus=1 guest stock 'a CPU comes up'
-	BASE=6.12 KERNEL_SRC='' APPEND=maxcpus=1 guest mainline 'a CPU comes up'
-}
-
-# guest KERNEL [PART OF A TEST'S NAME]
-guest()
-{
-	WITH=$work/with LIMIT=${LIMIT:-900} "$harness/guest.sh" \
-		"./lib_guest $1 '${2:-}'" || status=1
+	for kernel in ours stock 6.12; do
+		APPEND=maxcpus=1 guest "$kernel" 'a CPU comes up'
+	done
 }
 
 cost()
@@ -61,7 +68,7 @@ cost()
 scratch
 mkdir "$work/with"
 status=0
-[ $# -gt 0 ] || set -- host ours stock mainline special formats cost
+[ $# -gt 0 ] || set -- host ours stock 6.12 special formats cost
 step "building libtracemap and its test" lib build
 for what; do
 	case $what in
@@ -69,13 +76,11 @@ for what; do
 		echo 1..1
 		check "make check" make -C "$library" O="$work/lib" check
 		;;
-	ours)		guest ours ;;
-	stock)		SERIES=none guest stock ;;
-	mainline)	BASE=6.12 KERNEL_SRC='' guest mainline ;;
+	ours|stock|6.12) guest "$what" ;;
 	special)	special ;;
-	formats)	formats ours; BASE=6.12 KERNEL_SRC='' formats 6.12 ;;
+	formats)	formats ours; formats 6.12 ;;
 	cost)		cost ;;
-	*)		die "lib.sh $what: not one of host, ours, stock, mainline, special, formats, cost" ;;
+	*)		die "lib.sh $what: not one of host, ours, stock, 6.12, special, formats, cost" ;;
 	esac
 done
 exit $status

@@ -107,8 +107,8 @@ static int open_consumer(struct tracemap_cpu *cpu)
 	return cpu->fd < 0 ? cpu->fd : check_buffer(cpu);
 }
 
-/* Is the kernel ours? It has the live view then, and its mapping is cheap. */
-static bool kernel_lives(const struct tracemap_cpu *cpu)
+/* Where there is a live index, the mapping is cheap as well. */
+static bool has_live_index(const struct tracemap_cpu *cpu)
 {
 	return !faccessat(cpu->dir, "trace_live", F_OK, 0);
 }
@@ -123,7 +123,7 @@ static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 	if (ret)
 		return ret;
 	ret = -EOPNOTSUPP;
-	if (way == TRACEMAP_MAP || (way == TRACEMAP_CONSUME && kernel_lives(cpu)))
+	if (way == TRACEMAP_MAP || (way == TRACEMAP_CONSUME && has_live_index(cpu)))
 		ret = tracemap__open_map(cpu);
 	if (way == TRACEMAP_READ || (way == TRACEMAP_CONSUME && ret == -EOPNOTSUPP))
 		ret = tracemap__open_read(cpu);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libtracemap on a kernel: lib_guest ours|stock|mainline [TEST...]. This file:
+ * libtracemap on a kernel: lib_guest 'read [map [live]]' [TEST...]. This file:
  * what each way reads, and that it is all there was.
  */
 #include <err.h>
@@ -23,7 +23,7 @@ static void compare_with_observers(const struct way_to_read *consumer)
 		struct account a = { 0 };
 		struct tracemap_cpu *cpu;
 
-		if (!strstr(w->kernels, kernel) ||
+		if (!can(w->needs) ||
 		    (w->way != TRACEMAP_OBSERVE && w != consumer))
 			continue;
 		cpu = open_way(w, 0);
@@ -268,7 +268,7 @@ static void test_figures(void)
 		expect_eq(!raw.meta, w->way != TRACEMAP_MAP);
 		expect_eq(!raw.subbufs, w->way == TRACEMAP_READ);
 		expect_eq(raw.subbufs_size, raw.subbufs ? f.nr_subbufs * page : 0);
-		expect_eq(!raw.index, w->way == TRACEMAP_READ || !kernel_is("ours"));
+		expect_eq(!raw.index, w->way == TRACEMAP_READ || !can("live"));
 		expect(raw.reader < f.nr_subbufs);
 		tracemap_cpu_close(cpu);
 		end_instance();
@@ -342,12 +342,12 @@ static const struct test read_tests[] = {
 	{ "from now on, not from the oldest", test_from_now, NULL },
 	{ "a reset is told", test_reset, NULL },
 	{ "figures and raw access", test_figures, NULL },
-	{ "sub-buffers of four pages", test_large_subbufs, "ours mainline" },
+	{ "sub-buffers of four pages", test_large_subbufs, "map" },
 };
 
 /* These are asked for, in a guest that has the memory, or a CPU that is not up. */
 static const struct test special_tests[] = {
-	{ "more than 2 GiB of a CPU's", test_huge, "ours" },
+	{ "more than 2 GiB of a CPU's", test_huge, "live" },
 	{ "a CPU comes up, goes down and comes up", test_hotplug, NULL },
 };
 
@@ -357,7 +357,7 @@ static unsigned int run_tests(const struct test *tests, unsigned int nr, const c
 	unsigned int ran = 0;
 
 	for (unsigned int i = 0; i < nr; i++) {
-		if ((tests[i].kernels && !strstr(tests[i].kernels, kernel)) ||
+		if ((tests[i].needs && !can(tests[i].needs)) ||
 		    !strstr(tests[i].name, part))
 			continue;
 		printf("1..1\n");
@@ -373,8 +373,8 @@ int main(int argc, char **argv)
 	unsigned int ran = 0;
 
 	if (argc < 2)
-		errx(2, "lib_guest ours|stock|mainline [PART OF A TEST'S NAME]");
-	kernel = argv[1];
+		errx(2, "lib_guest 'read [map [live]]' [PART OF A TEST'S NAME]");
+	abilities = argv[1];
 	ran += run_tests(open_tests, nr_open_tests, part);
 	ran += run_tests(read_tests, ARRAY_SIZE(read_tests), part);
 	ran += run_tests(wait_tests, nr_wait_tests, part);

@@ -16,8 +16,9 @@
 #define INSTANCE	TRACING "/instances/libtest"
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-extern const char *kernel;	/* "ours", "stock" or "mainline" */
-bool kernel_is(const char *name);
+/* What the kernel can do, in words: read, map, and live, which tests ask for. */
+extern const char *abilities;
+bool can(const char *ability);
 
 /* Says why, and where; the test that did it has failed. */
 #define expect(cond) expect_that(cond, #cond, __func__, __LINE__)
@@ -28,7 +29,7 @@ bool expect_equal(int64_t a, int64_t b, const char *text, const char *func, int 
 struct test {
 	const char *name;
 	void (*run)(void);
-	const char *kernels;	/* NULL: all */
+	const char *needs;	/* an ability; NULL: none */
 };
 
 void run_test(const struct test *test);
@@ -60,7 +61,7 @@ struct way_to_read {
 	const char *name;
 	enum tracemap_way way;
 	uint32_t flags;
-	const char *kernels;
+	const char *needs;
 };
 
 extern const struct way_to_read ways[];

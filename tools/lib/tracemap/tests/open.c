@@ -35,7 +35,7 @@ static int try_open_all(const char *dir, const struct tracemap_options *o)
 
 static void test_default(void)
 {
-	enum tracemap_way way = kernel_is("ours") ? TRACEMAP_MAP : TRACEMAP_READ;
+	enum tracemap_way way = can("live") ? TRACEMAP_MAP : TRACEMAP_READ;
 	struct tracemap_cpu *cpu = NULL;
 
 	new_instance("64");
@@ -43,7 +43,7 @@ static void test_default(void)
 	expect_eq(tracemap_cpu_way(cpu), way);
 	expect_eq(tracemap_cpu_number(cpu), 1);
 	tracemap_cpu_close(cpu);
-	expect(!strcmp(tracemap_way_name(way), kernel_is("ours") ? "map" : "read"));
+	expect(!strcmp(tracemap_way_name(way), can("live") ? "map" : "read"));
 	end_instance();
 	/* The top level is an instance as well. */
 	expect_eq(try_open(TRACING, 0, NULL), 0);
@@ -118,9 +118,9 @@ static void test_missing_ways(void)
 	struct tracemap_options o = tracemap_default_options();
 
 	o.way = TRACEMAP_OBSERVE;
-	expect_eq(try_open(TRACING, 0, &o), kernel_is("ours") ? 0 : -EOPNOTSUPP);
+	expect_eq(try_open(TRACING, 0, &o), can("live") ? 0 : -EOPNOTSUPP);
 	o.way = TRACEMAP_MAP;
-	expect_eq(try_open(TRACING, 0, &o), kernel_is("stock") ? -EOPNOTSUPP : 0);
+	expect_eq(try_open(TRACING, 0, &o), can("map") ? 0 : -EOPNOTSUPP);
 	o.way = TRACEMAP_READ;
 	expect_eq(try_open(TRACING, 0, &o), 0);
 }
@@ -134,7 +134,7 @@ static void test_snapshot(void)
 	o.way = TRACEMAP_MAP;
 	expect_eq(try_open(INSTANCE, 0, &o), -EBUSY);
 	expect_eq(try_open_all(INSTANCE, &o), -EBUSY);
-	if (kernel_is("ours")) {
+	if (can("live")) {
 		expect_eq(try_open_all(INSTANCE, NULL), -EBUSY);
 		o.way = TRACEMAP_OBSERVE;
 		expect_eq(try_open(INSTANCE, 0, &o), -EBUSY);
@@ -181,7 +181,7 @@ const struct test open_tests[] = {
 	{ "without root", test_not_root, NULL },
 	{ "options that make no sense, older and newer ones", test_options, NULL },
 	{ "ways that the kernel does not have", test_missing_ways, NULL },
-	{ "a snapshot keeps buffers from being mapped", test_snapshot, "ours mainline" },
+	{ "a snapshot keeps buffers from being mapped", test_snapshot, "map" },
 	{ "what was opened is closed", test_leaves_nothing, NULL },
 };
 
