@@ -91,8 +91,8 @@ run_record()
 	for kernel in ${KERNELS:-ours stock 6.12}; do
 		case $kernel in
 		ours)	record_on ours "" ;;
-		stock)	SERIES=none record_on stock "KERNEL=stock WAYS=read SUBBUFS=4" ;;
-		6.12)	BASE=6.12 KERNEL_SRC='' record_on 6.12 "KERNEL=6.12 WAYS='read map'" ;;
+		stock)	SERIES=none record_on stock "WAYS=read SUBBUFS=4" ;;
+		6.12)	BASE=6.12 KERNEL_SRC='' record_on 6.12 "WAYS='read map'" ;;
 		*)	die "KERNELS=$kernel: not one of ours, stock, 6.12" ;;
 		esac || status=1
 	done

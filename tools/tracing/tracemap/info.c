@@ -215,7 +215,7 @@ static bool has_index(const struct info *info)
 	return knows_index(info) && !info->observe;
 }
 
-/* A kernel whose map is worth to consume by is one of ours, as one with the index is. */
+/* Where consuming is best done by the map, there is the live view and a cheap mapping. */
 static const char *mapping(const struct info *info)
 {
 	if (!knows_ways(info))
