@@ -86,7 +86,7 @@ ftrace-baseline: packages-test	## make the kept list of the stock kernel's ftrac
 kcsan-baseline: packages-test	## make the kept list of the stock kernel's data races anew
 	@$(harness)/suites/kcsan.sh baseline
 
-bench-keep: packages-test	## write the document and the README's table from the last "make bench"
+bench-keep: packages-bench	## write the document and the README's table from the last complete "make bench"
 	@$(harness)/bench/keep.sh
 
 packages:	## install what is missing of the Debian packages needed

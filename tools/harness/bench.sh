@@ -4,7 +4,8 @@
 # bench.sh: measure stock 6.1, the series on it, the same as far as it goes
 # without the live view, and mainline's mapping as Debian's 6.12 has it, with
 # one configuration. The results, a line each, go to build/bench/results.txt,
-# and what report.py makes of them beside it.
+# and beside it, if all was measured, the document with its charts and what
+# "make bench-keep" makes them of again, bench.json.
 #
 # The guests are emulated and count instructions, so that a second run brings
 # the same; with ACCEL=kvm they take the time. Only the tables "cpus"
@@ -161,5 +162,7 @@ measure_here
 mkdir -p "$out"
 cp "$work/results" "$out/results.txt"
 say "-- the results: $out/results.txt ($SECONDS s)"
-[ ! -x "$harness/bench/report.py" ] || "$harness/bench/report.py" "$out/results.txt" "$out"
-[ "$failed" -eq 0 ]
+[ "$failed" -eq 0 ] || die "not everything was measured: no document is made"
+"$harness/bench/report.py" "$out/results.txt" "$out"
+"$harness/bench/charts.sh" "$out/ring-buffer-map-bench.rst" "$out/ring-buffer-map-bench"
+say "-- the document: $out/ring-buffer-map-bench.rst"

@@ -2,20 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # keep.sh: what the repository keeps of a benchmark, from the last complete run
-# in build/bench: the results, the document with its plots, and the README's
-# table.
+# in build/bench: the document with its charts, and the README's table.
 
 . "$(dirname "$0")/../lib.sh"
 
-runs()
-{
-	find "$top/build/bench" -name bench.json -printf '%T@ %p\n' 2>/dev/null | sort -rn | cut -d' ' -f2-
-}
+run=$top/build/bench/bench.json
+document=$top/Documentation/trace/ring-buffer-map-bench
 
-while read -r run; do
-	if "$harness/bench/report.py" --keep "$run" "$top"; then
-		say "-- kept: $run"
-		exit
-	fi
-done < <(runs)
-die "there is no complete run in $top/build/bench" "make bench first"
+[ -e "$run" ] || die "there is no complete run in ${run%/*}" "make bench first"
+"$harness/bench/report.py" --keep "$run" "$top"
+"$harness/bench/charts.sh" "$document.rst" "$document"
+say "-- kept: $run"

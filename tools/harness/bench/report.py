@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Make the report of a benchmark's results.
 
-report.py RESULTS OUTDIR prints the tables and writes bench.md, bench.json and the plots.
-report.py --keep RESULTS TOP writes what the repository at TOP keeps of a complete run.
+report.py RESULTS FOLDER writes the report of a complete run and bench.json to a folder.
+report.py --keep RESULTS TOP writes the document and the README's table of the repository at TOP.
 
 RESULTS are the lines "result TABLE key=value ..." of a run, or a bench.json. The exit status is 1
-if they are not complete: what was left out is said on standard error.
+if they are not complete.
 """
 
 from __future__ import annotations
@@ -15,46 +15,24 @@ import argparse
 import sys
 from pathlib import Path
 
-from reporting.documents import kept_files, make_report, printed, write, write_report
-from reporting.results import Absent, BadResults, load
+from reporting.documents import keep, write_report
+from reporting.results import BadResults, Results
 
 
-def arguments() -> argparse.Namespace:
-    """The command line."""
+def main() -> None:
+    """Say what is wrong in a line."""
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keep", action="store_true",
-                        help="write what the repository keeps, if the results are complete")
+    parser.add_argument("--keep", dest="write", action="store_const", const=keep,
+                        default=write_report, help="write what the repository keeps")
     parser.add_argument("results", metavar="RESULTS")
-    parser.add_argument("folder", metavar="OUTDIR", type=Path)
-    return parser.parse_args()
-
-
-def run(results: str, folder: Path, keep: bool) -> int:
-    """Make the report; the exit status."""
-    report = make_report(load(results))
-    if not keep:
-        sys.stdout.write(printed(report))
-        write_report(report, folder)
-    for line in report.missing:
-        print(f"left out: {line}", file=sys.stderr)
-    if report.missing:
-        print(f"error: {results} is not complete", file=sys.stderr)
-        return 1
-    if keep:
-        write(kept_files(report, folder))
-    return 0
-
-
-def main() -> int:
-    """Say what is wrong in a line."""
-    args = arguments()
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    args = parser.parse_args()
     try:
-        return run(args.results, args.folder, args.keep)
-    except (Absent, BadResults, OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        args.write(Results(args.results), args.folder)
+    except (BadResults, OSError) as error:
+        sys.exit(f"error: {args.results}: {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

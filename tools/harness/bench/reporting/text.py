@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Numbers and tables as text: Markdown, which is also what is printed, and reStructuredText.
+"""Numbers and tables as text, Markdown and reStructuredText.
 
 Text has Markdown's way of marking code, `so`; rst() doubles the marks.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass
@@ -20,11 +20,14 @@ class Table:
     header: list[str]
     rows: list[list[str]]
     labels: int = 1		# so many columns at the left are words
-    plots: list[str] = field(default_factory=list)
+    chart: str = ""		# the name of its chart's file, see charts.gp
+    caption: str = ""
 
-    def widths(self, cells: list[list[str]]) -> list[int]:
-        """The width of each column."""
-        return [max(len(row[i]) for row in cells) for i in range(len(self.header))]
+    def aligned(self, cells: list[list[str]], least: int = 0) -> list[list[str]]:
+        """The cells in columns, words to the left and numbers to the right."""
+        widths = [max(least, *map(len, column)) for column in zip(*cells)]
+        return [[cell.ljust(width) if i < self.labels else cell.rjust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths))] for row in cells]
 
 
 def number(value: float) -> str:
@@ -35,9 +38,9 @@ def number(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def event_cost(value: float) -> str:
-    """A cost of an event: one decimal, so that a column's points are in line."""
-    return f"{value:.1f}" if abs(value) < 1000 else number(value)
+def decimal(value: float) -> str:
+    """One decimal, so that a column's points are in line."""
+    return f"{value:,.1f}"
 
 
 def change(ratio: float) -> str:
@@ -50,48 +53,35 @@ def rst(text: str) -> str:
     return re.sub(r"`([^`]*)`", r"``\1``", text)
 
 
-def plain(text: str) -> str:
-    """Text of ours without marks."""
-    return text.replace("`", "").replace("*", "")
-
-
 def wrapped(text: str, width: int = 80) -> str:
-    """A paragraph in lines that are not too long."""
-    return textwrap.fill(text, width, break_on_hyphens=False, break_long_words=False)
-
-
-def aligned(table: Table, row: list[str], widths: list[int]) -> list[str]:
-    """The cells of a row, words to the left and numbers to the right."""
-    return [cell.ljust(width) if i < table.labels else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))]
+    """Paragraphs in lines that are not too long; an indented line is code."""
+    return "\n\n".join(part if part.startswith("\t") else
+                       textwrap.fill(part, width, break_on_hyphens=False, break_long_words=False)
+                       for part in text.split("\n\n"))
 
 
 def markdown_table(table: Table) -> str:
     """The table alone."""
-    widths = [max(width, 3) for width in table.widths([table.header, *table.rows])]
-    rule = ["-" * width if i < table.labels else "-" * (width - 1) + ":"
-            for i, width in enumerate(widths)]
-    lines = [aligned(table, table.header, widths), rule,
-             *(aligned(table, row, widths) for row in table.rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    header, *rows = table.aligned([table.header, *table.rows], 3)
+    rule = ["-" * len(cell) if i < table.labels else "-" * (len(cell) - 1) + ":"
+            for i, cell in enumerate(header)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *rows]) + "\n"
 
 
-def rst_list_table(table: Table) -> str:
+def rst_list_table(cells: list[list[str]]) -> str:
     """The table alone, if it is all words: its lines are not long."""
-    lines = [".. list-table::", "   :header-rows: 1", ""]
-    for row in [table.header, *table.rows]:
-        lines += [f"   {' ' if i else '*'} - {rst(cell)}" for i, cell in enumerate(row)]
-    return "\n".join(lines) + "\n"
+    lines = [f"   {' ' if i else '*'} - {cell}" for row in cells for i, cell in enumerate(row)]
+    return "\n".join([".. list-table::", "   :header-rows: 1", "", *lines]) + "\n"
 
 
 def rst_table(table: Table) -> str:
     """The table alone, with columns one can read."""
-    if table.labels == len(table.header):
-        return rst_list_table(table)
     cells = [[rst(cell) for cell in row] for row in [table.header, *table.rows]]
-    widths = table.widths(cells)
-    rule = "  ".join("=" * width for width in widths)
-    lines = ["  ".join(aligned(table, row, widths)).rstrip() for row in cells]
+    if table.labels == len(table.header):
+        return rst_list_table(cells)
+    header, *rows = table.aligned(cells)
+    rule = "  ".join("=" * len(cell) for cell in header)
+    lines = ["  ".join(row).rstrip() for row in [header, *rows]]
     return "\n".join([rule, lines[0], rule, *lines[1:], rule]) + "\n"
 
 
