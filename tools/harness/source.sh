@@ -123,8 +123,8 @@ stage_onto_base()
 	[ "${MUTANTS:-}" != yes ] || "$harness/mutants/plant.py" "$stage" >"$stage.mutants" ||
 		die "the faults of mutants/ cannot be put into the series"
 	series_key=$(key_of_stage)
-	kernel_key=$(key_of_stage ! -path './tools/*' ! -path './Documentation/*' ! -name MAINTAINERS \
-		! -name .kunitconfig)
+	kernel_key=$(key_of_stage ! -path './tools/*' ! -path './Documentation/*' ! -path './samples/*/*' \
+		! -name MAINTAINERS ! -name .kunitconfig)
 }
 
 # Whoever looks at src-ID-NAME or builds from it holds this lock.
