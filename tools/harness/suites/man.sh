@@ -14,8 +14,7 @@ build()
 	for page in "${pages[@]}"; do
 		example "$page" 'c gnu99' "$work/with/$(basename "$page" .3)" -static
 	done
-	make -C "$top/samples/tracemap_bpf" STATIC=1 O="$work/sample"
-	cp "$work"/sample/{tracemap_bpf,numbered.bpf.o} "$work/with/"
+	make -C "$top/samples/tracemap_bpf" O="$work/with" "$work/with/opens.bpf.o"
 }
 
 scratch
