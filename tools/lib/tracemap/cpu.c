@@ -198,35 +198,6 @@ static struct tracemap_cpu *new_cpu(int fd, int number, size_t ahead_bytes)
 	return cpu;
 }
 
-/**
- * tracemap_cpu_open - open the buffer of a CPU
- * @cpu: where to put the handle; untouched on failure
- * @dir: of the instance: /sys/kernel/tracing, or a folder in instances/ there
- * @number: of the CPU, from 0
- * @options: @options->nr_cpus, cpus and wake_bytes do not matter here; NULL:
- *	consume, from the oldest event
- *
- * With TRACEMAP_FROM_NOW what is in the buffer is passed over, which, but for
- * TRACEMAP_OBSERVE, means that it is consumed. If another consumer has read part
- * of the oldest sub-buffer, the records start behind that part.
- *
- * Return: 0 or
- *	-EINVAL		the options make no sense
- *	-E2BIG		the options have something that this library does not know
- *	-ENOENT		@dir has no buffers: no tracefs is mounted there, or there is no
- *			such instance
- *	-EACCES, -EPERM	only root may
- *	-ENXIO		there is no such CPU, or it has not been up since the instance
- *			was made
- *	-EOPNOTSUPP	this kernel, or machine, cannot read in this way
- *	-EBUSY		the instance is being removed; or it cannot be mapped because it
- *			uses its snapshot: a trigger, a histogram, a tracer does
- *	-EPROTO		the kernel describes its buffers in a way that is not understood
- *	-ENOMEM		no memory, or no address space to map the buffer
- *	-EMFILE, -ENFILE too many files are open
- *	-EOVERFLOW	the buffer is too large for a 32-bit program to map
- *	-EAGAIN		the buffer is being emptied, and that does not end
- */
 int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
 		      const struct tracemap_options *options)
 {
@@ -267,20 +238,6 @@ static bool format_makes_sense(const struct subbuf_format *f)
 		f->commit_offset <= f->data_offset - f->commit_size;
 }
 
-/**
- * tracemap_cpu_open_file - read sub-buffers out of a file, or a pipe
- * @cpu: where to put the handle; untouched on failure
- * @fd: the file, from where it stands. It stays the caller's, who must not close
- *	it before the handle
- * @number: what to put into the records, any number
- * @format: of the sub-buffers, see subbuf_format_parse()
- *
- * The file is sub-buffers one behind the other, as "cat trace_pipe_raw" would
- * write them. What can wait, like a pipe, should be O_NONBLOCK, else fetching
- * waits for it. trace_pipe_raw itself does as well.
- *
- * Return: 0, -EINVAL if there cannot be such a format, -EBADF, -ENOMEM
- */
 int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
 			   const struct subbuf_format *format)
 {
@@ -302,13 +259,6 @@ int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
 	return 0;
 }
 
-/**
- * tracemap_cpu_close - let go of a buffer
- * @cpu: a handle that belongs to no struct tracemap; NULL is fine
- *
- * All records and batches of it are gone. What was fetched from a consumed
- * buffer and not looked at is lost.
- */
 void tracemap_cpu_close(struct tracemap_cpu *cpu)
 {
 	if (!cpu)
@@ -384,32 +334,6 @@ int tracemap__refill(struct tracemap_cpu *cpu)
 	return ret;
 }
 
-/**
- * tracemap_cpu_fetch - get the records of a sub-buffer that are new
- * @cpu: the handle
- * @batch: set to the records, if there are any. It is the handle's, and good
- *	until the next call that fetches from it
- *
- * The place is the same as that of tracemap_cpu_next(): a batch begins behind
- * the last record that was taken, and what was not gone through of a batch, as
- * @batch->it says, is given again by the next call, without @batch->missed.
- * A batch may have no record at all, but only tell of a loss or a reset, or
- * of bytes that are padding.
- *
- * When observed in place, a batch that was not accepted by
- * tracemap_cpu_accept() is forgotten, and looked at again.
- *
- * Return: 1, 0 if there is nothing yet, or
- *	-ENODATA	a file is at its end
- *	-EBADMSG	the sub-buffer is damaged. The records handed out before that
- *			are good; what else there was of it is lost, and not counted
- *			as missed unless the buffer is observed. Of a file it also
- *			says that it ends within a sub-buffer. The next call goes on
- *			behind the damage
- *	-EPROTO		the kernel says what cannot be
- *	-EINTR		a signal ended the wait for a file that can wait
- *	or what read(2) of a file says
- */
 int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch)
 {
 	struct tracemap_batch *b = &cpu->batch;
@@ -429,18 +353,6 @@ int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch)
 	return 1;
 }
 
-/**
- * tracemap_cpu_accept - was what was read in place what the kernel wrote?
- * @cpu: a handle with TRACEMAP_IN_PLACE, after tracemap_cpu_fetch(). The batch has
- *	its iterator where the reading ended, and the number of events that came
- *	out of it
- *
- * Without TRACEMAP_IN_PLACE a batch is good from the beginning.
- *
- * Return: 1 if all was good: the place is behind it now; 0 if nothing was, @batch's
- * loss included: it was overwritten meanwhile, fetch again; -EBADMSG if it was good
- * up to the damage where the iterator stopped; -EINVAL if there is no batch.
- */
 int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 {
 	struct tracemap_batch *b = &cpu->batch;
@@ -513,17 +425,6 @@ static __attribute__((noinline)) int next_slowly(struct tracemap_cpu *cpu,
 	}
 }
 
-/**
- * tracemap_cpu_next - take the next record
- * @cpu: the handle, without TRACEMAP_IN_PLACE
- * @rec: filled, if there is one. Its data stay until the next call that moves on
- *
- * A loss, or a reset, that no record follows as yet comes as a record without
- * data.
- *
- * Return: 1, 0 if there is nothing yet, -EINVAL with TRACEMAP_IN_PLACE, or as
- * tracemap_cpu_fetch()
- */
 int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 {
 	struct tracemap_batch *b = &cpu->batch;
@@ -539,13 +440,6 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 	return next_slowly(cpu, rec);
 }
 
-/**
- * tracemap_cpu_peek - look at the next record without taking it
- * @cpu: the handle, without TRACEMAP_IN_PLACE
- * @rec: as for tracemap_cpu_next(), which will return the same
- *
- * Return: as tracemap_cpu_next()
- */
 int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 {
 	struct tracemap_batch *b = &cpu->batch;
@@ -572,21 +466,11 @@ int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 
 /* ---- About the buffer ---- */
 
-/**
- * tracemap_cpu_number - the number that was given when it was opened
- * @cpu: the handle
- */
 int tracemap_cpu_number(const struct tracemap_cpu *cpu)
 {
 	return cpu->number;
 }
 
-/**
- * tracemap_cpu_way - how the buffer is read
- * @cpu: the handle
- *
- * Return: TRACEMAP_READ, TRACEMAP_MAP or TRACEMAP_OBSERVE
- */
 enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu)
 {
 	if (cpu->way == &tracemap__way_map)
@@ -594,12 +478,6 @@ enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu)
 	return cpu->way == &tracemap__way_observe ? TRACEMAP_OBSERVE : TRACEMAP_READ;
 }
 
-/**
- * tracemap_way_name - a word for a way to read
- * @way: any
- *
- * Return: "consume", "read", "map" or "observe", and "unknown" for what is no way
- */
 const char *tracemap_way_name(enum tracemap_way way)
 {
 	switch (way) {
@@ -664,19 +542,6 @@ int tracemap__live_figures(const struct live_observer *o, struct tracemap_figure
 	return 0;
 }
 
-/**
- * tracemap_cpu_figures - what the buffer tells of itself
- * @cpu: the handle
- * @figures: filled
- *
- * Observed or mapped, where the kernel has the live view, it costs no system call.
- * Elsewhere it reads per_cpu/cpuN/stats: then @figures->used is an estimate from
- * the bytes that are unread, nr_subbufs one from buffer_size_kb unless it is
- * mapped, and epoch is 0.
- *
- * Return: 0, -EAGAIN while the buffer is being emptied or if the writer is too
- * quick, -EOPNOTSUPP of a file
- */
 int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 			 struct tracemap_figures *figures)
 {
@@ -686,17 +551,6 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 	return cpu->way->figures(cpu, figures);
 }
 
-/**
- * tracemap_cpu_raw - the memory of the buffer, for one's own reader
- * @cpu: the handle
- * @raw: filled; what there is not is NULL and 0. Good until the handle is closed
- *
- * What is mapped may be read at any time, under the rules of linux/trace_mmap.h
- * and linux/trace_live.h. A caller of TRACE_MMAP_IOCTL_GET_READER should not have
- * the library consume from the same handle.
- *
- * Return: 0
- */
 int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 {
 	memset(raw, 0, sizeof(*raw));

@@ -295,14 +295,6 @@ struct event_format *event_format(struct tracemap_decoder *d, int id)
 	return format->event ? format : NULL;
 }
 
-/**
- * tracemap_decoder_event - the format of an event
- * @d: the decoder
- * @id: its id, see tracemap_record_id()
- *
- * Return: what libtraceevent knows of it, or NULL if the kernel has no such
- * event (any more)
- */
 struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id)
 {
 	struct event_format *format = event_format(d, id);
@@ -454,16 +446,6 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	return 0;
 }
 
-/**
- * tracemap_decoder_new - make a decoder for the events of the running kernel
- * @d: to be set
- * @dir: folder of the instance they come from, see tracemap_find_dir()
- *
- * Make it when the clock is set and the events are switched on: the formats of
- * these are read now, others' when the first is seen.
- *
- * Return: 0, -ENOENT if there is no such folder, -EACCES, -ENOMEM
- */
 int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir)
 {
 	int ret;
@@ -479,10 +461,6 @@ int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir)
 	return ret;
 }
 
-/**
- * tracemap_decoder_free - undo tracemap_decoder_new()
- * @d: the decoder, or NULL
- */
 void tracemap_decoder_free(struct tracemap_decoder *d)
 {
 	if (!d)
@@ -502,24 +480,11 @@ void tracemap_decoder_free(struct tracemap_decoder *d)
 	free(d);
 }
 
-/**
- * tracemap_decoder_tep - the handle of libtraceevent
- * @d: the decoder
- *
- * Return: the decoder's own, for what is not offered here
- */
 struct tep_handle *tracemap_decoder_tep(const struct tracemap_decoder *d)
 {
 	return d->tep;
 }
 
-/**
- * tracemap_decoder_pid - the process that an event happened in
- * @d: the decoder
- * @rec: the event
- *
- * Return: its id, or -1 if the event is too short to have one
- */
 int tracemap_decoder_pid(const struct tracemap_decoder *d, const struct tracemap_record *rec)
 {
 	int32_t pid;

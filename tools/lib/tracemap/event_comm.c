@@ -98,25 +98,11 @@ static void ask_proc(struct tracemap_decoder *d, struct event_comm *c)
 	free(comm);
 }
 
-/**
- * tracemap_decoder_refresh - learn the names of processes anew
- * @d: the decoder
- *
- * It does so by itself from time to time. Before a name would be told that is
- * known to have changed, this makes sure.
- */
 void tracemap_decoder_refresh(struct tracemap_decoder *d)
 {
 	read_saved(d);
 }
 
-/**
- * tracemap_decoder_comm - name of a process
- * @d: the decoder
- * @pid: its id
- *
- * Return: the name, "<...>" if nobody knows it, valid until the next call
- */
 const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 {
 	struct event_comm *c;

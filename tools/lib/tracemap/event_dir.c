@@ -74,16 +74,6 @@ static int instance_dir(char **dir, const char *top, const char *instance)
 	return ret;
 }
 
-/**
- * tracemap_find_dir - the folder of an instance, or of the top level
- * @dir: to be set, free() it
- * @instance: name of the instance, or NULL for the top level
- *
- * Nothing is mounted for it.
- *
- * Return: 0, -ENOENT if there is no tracefs, -ENXIO if there is no such
- * instance, -EINVAL if that cannot be the name of one, -EACCES, -ENOMEM
- */
 int tracemap_find_dir(char **dir, const char *instance)
 {
 	char *top;
@@ -121,13 +111,6 @@ static int each_folder(DIR *dir, int (*each)(const char *name, void *arg), void 
 	return ret;
 }
 
-/**
- * tracemap_find_instances - name every instance there is
- * @each: called with each name; anything but 0 ends it
- * @arg: handed to @each
- *
- * Return: 0, -ENOENT if there is no tracefs, -EACCES, or what @each said
- */
 int tracemap_find_instances(int (*each)(const char *name, void *arg), void *arg)
 {
 	char *top;

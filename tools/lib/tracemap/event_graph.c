@@ -291,16 +291,6 @@ bool event_graph_text(struct tracemap_decoder *d, struct event_format *format,
 	return true;
 }
 
-/**
- * tracemap_text_end - append what waits for the event after it
- * @d: the decoder
- * @line: to be appended to
- *
- * Of the tracer function_graph a call is told with what comes next on its CPU. Call this
- * at the end, and when nothing comes for now.
- *
- * Return: 0, -ENOMEM
- */
 int tracemap_text_end(struct tracemap_decoder *d, struct tracemap_line *line)
 {
 	for (int cpu = 0; d->graph && cpu < d->graph->nr; cpu++)

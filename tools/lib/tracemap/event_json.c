@@ -40,12 +40,6 @@ static size_t plain_length(const unsigned char *s, size_t length)
 	return n;
 }
 
-/**
- * tracemap_json_string - append a JSON string, quotes and all
- * @line: to be appended to
- * @text: the bytes
- * @length: how many
- */
 void tracemap_json_string(struct tracemap_line *line, const char *text, size_t length)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -233,19 +227,6 @@ static void put_context(struct tracemap_decoder *d, const struct tracemap_record
 	event_line_put(line, "\"", 1);
 }
 
-/**
- * tracemap_json - append an event as a line of JSON
- * @d: the decoder
- * @rec: a record; what was lost before it is an object of its own, "lost" the
- *	number, or null where the kernel does not tell it, and so is "reset":true.
- *	Where no event follows, and no time is known, it has no "ts"
- * @line: to be appended to
- *
- * An event with TRACEMAP_LATE has "late":true.
- * An event whose format is gone has "id" and "data", its bytes in hexadecimal.
- *
- * Return: 0, -ENOMEM
- */
 int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line)
 {

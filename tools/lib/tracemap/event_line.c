@@ -34,22 +34,11 @@ bool event_line_grow(struct tracemap_line *line, size_t more)
 	return true;
 }
 
-/**
- * tracemap_line_put - append bytes
- * @line: to what
- * @text: the bytes
- * @length: how many
- */
 void tracemap_line_put(struct tracemap_line *line, const void *text, size_t length)
 {
 	event_line_put(line, text, length);
 }
 
-/**
- * tracemap_line_printf - append as printf() does
- * @line: to what
- * @format: of what
- */
 void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
 {
 	va_list args;
@@ -72,10 +61,6 @@ void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
 	line->length += length;
 }
 
-/**
- * tracemap_line_free - give the memory back
- * @line: whose; it may be used again
- */
 void tracemap_line_free(struct tracemap_line *line)
 {
 	free(line->text);

@@ -216,14 +216,6 @@ void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
 		tracemap_line_printf(line, " [%s]", symbol.module);
 }
 
-/**
- * tracemap_decoder_prepare - read the names of the kernel's functions now
- * @d: the decoder
- *
- * Else they are read when the first event is printed that has one: all of
- * /proc/kallsyms, which takes a tenth of a second, in which a buffer may overflow.
- * For callers of tracemap_text() that come before the events do.
- */
 void tracemap_decoder_prepare(struct tracemap_decoder *d)
 {
 	if (!d->symbols)

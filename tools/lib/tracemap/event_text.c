@@ -169,22 +169,6 @@ static void put_event(struct tracemap_decoder *d, const struct tracemap_record *
 	}
 }
 
-/**
- * tracemap_text - append an event as text
- * @d: the decoder
- * @rec: a record; what was lost before it has a line of its own, and so have its
- *	TRACEMAP_RESET and, of an event, its TRACEMAP_LATE
- * @line: to be appended to
- *
- * Of the tracer function_graph, if it was set when the decoder was made, calls and returns
- * become a tree. A call is appended with what comes next on its CPU, or by
- * tracemap_text_end().
- *
- * An event whose format is gone, as its module is, is "unknown_event" with its
- * bytes in hexadecimal.
- *
- * Return: 0, -ENOMEM
- */
 int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line)
 {
@@ -202,14 +186,6 @@ int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 	return line->error;
 }
 
-/**
- * tracemap_text_header - append the comment that such text begins with
- * @d: the decoder
- * @tracer: what current_tracer says; NULL: "nop"
- * @line: to be appended to
- *
- * Return: 0, -ENOMEM
- */
 int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			 struct tracemap_line *line)
 {

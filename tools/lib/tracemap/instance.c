@@ -169,17 +169,6 @@ static int open_instance(struct tracemap *t, const char *dir)
 	return t->dir_fd < 0 ? t->dir_fd : open_cpus(t);
 }
 
-/**
- * tracemap_open - open the buffers of all CPUs, or of some
- * @t: where to put the handle; untouched on failure
- * @dir: of the instance: /sys/kernel/tracing, or a folder in instances/ there
- * @options: NULL: see tracemap_default_options()
- *
- * CPUs that have not been up since the instance was made have no buffer and are left
- * out, see tracemap_rescan(); but those that @options->cpus names must be there.
- *
- * Return: 0, -ENXIO if not even one CPU has a buffer, or as tracemap_cpu_open()
- */
 int tracemap_open(struct tracemap **t, const char *dir,
 		  const struct tracemap_options *options)
 {
@@ -205,10 +194,6 @@ int tracemap_open(struct tracemap **t, const char *dir,
 	return 0;
 }
 
-/**
- * tracemap_close - let go of all buffers
- * @t: the handle; NULL is fine. All its CPUs' handles are gone as well
- */
 void tracemap_close(struct tracemap *t)
 {
 	unsigned int i;
@@ -227,37 +212,16 @@ void tracemap_close(struct tracemap *t)
 	free(t);
 }
 
-/**
- * tracemap_rescan - open the buffers of CPUs that came up for the first time
- * @t: the handle
- *
- * A CPU that goes down keeps its buffer, and needs nothing. Who has named the
- * CPUs gets no others. The new ones have the highest indices; they are read from
- * their oldest event on unless TRACEMAP_FROM_NOW was asked for.
- *
- * Return: how many are new, or as tracemap_open(); those opened before the error stay
- */
 int tracemap_rescan(struct tracemap *t)
 {
 	return t->options.nr_cpus ? 0 : scan(t);
 }
 
-/**
- * tracemap_nr_cpus - how many CPUs are open
- * @t: the handle
- */
 unsigned int tracemap_nr_cpus(const struct tracemap *t)
 {
 	return t->nr;
 }
 
-/**
- * tracemap_get_cpu - the handle of one CPU
- * @t: the handle
- * @i: index, from 0; not the CPU's number
- *
- * Return: the handle, which stays @t's; NULL if @i is not below tracemap_nr_cpus()
- */
 struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
 {
 	return i < t->nr ? t->cpus[i] : NULL;
@@ -506,26 +470,6 @@ static int shorter(int64_t a, int64_t b)
 	return ms > INT_MAX ? INT_MAX : ms;
 }
 
-/**
- * tracemap_wait - wait until a CPU has something
- * @t: the handle
- * @timeout_ms: how long at most; below 0: for ever; 0: only ask. The kernel may tell
- *	it late, see trace_live.h: to take records tells at once
- *
- * Take all there is, then wait. CPUs of which something is in hand that was not
- * taken - a record that was peeked at, half a batch - are not waited for, unless
- * all have: it is for the others that one would wait. A CPU whose records wait in a
- * merge ends the wait when its buffer fills: the merge has to read ahead. To move on is
- * what waiting does: data of batches that were gone through, and of records taken, are
- * gone.
- *
- * The wait ends when as much came as @options->wake_bytes says. Where the
- * kernel goes by buffer_percent instead, and that is not 0, the buffers are looked
- * at after 1, 2, 4, ... 64 ms.
- *
- * Return: 1 if there is something, an error of fetching included; 0 if the time
- * is over; -EINTR if a signal came; or what epoll_wait() or epoll_ctl() say
- */
 int tracemap_wait(struct tracemap *t, int timeout_ms)
 {
 	int64_t end = now_ms() + timeout_ms;
@@ -550,29 +494,11 @@ int tracemap_wait(struct tracemap *t, int timeout_ms)
 	}
 }
 
-/**
- * tracemap_fd - a descriptor for the caller's own poll() or epoll
- * @t: the handle, whose the descriptor stays
- *
- * It is readable (EPOLLIN) when tracemap_wait() would return 1. Never read it or
- * change it. Each time before it is waited for, tracemap_arm() has to be called.
- */
 int tracemap_fd(const struct tracemap *t)
 {
 	return t->epoll;
 }
 
-/**
- * tracemap_arm - prepare tracemap_fd() for being waited for
- * @t: the handle, of whose CPUs all was taken
- *
- * It says to the kernel how far each CPU was read, and so does what
- * tracemap_wait() does before it sleeps; what is said there about records in
- * hand holds here.
- *
- * Return: 0 if tracemap_fd() tells of all that comes; the milliseconds after which
- * the CPUs are to be looked at even if it did not; or as tracemap_wait()
- */
 int tracemap_arm(struct tracemap *t)
 {
 	int ms = arm_all(t), ret = 0;

@@ -556,17 +556,6 @@ static inline always_inline int next_turn(struct tracemap_merge *m, struct trace
 	return begin_turn(m, rec, before, m->queue.first->behind->rec.ts);
 }
 
-/**
- * tracemap_merge_turn - for tracemap_merge_next() alone: another source's turn
- * @m: the merge
- * @rec: where to put the next record
- * @ts: time stamp of the record that was taken and is not the oldest
- * @data: payload
- * @size: bytes of it
- * @before: where it begins
- *
- * Return: as tracemap_merge_next()
- */
 int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, uint64_t ts,
 			const void *data, uint32_t size, const void *before)
 {
@@ -579,31 +568,6 @@ int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, u
 	return next_turn(m, rec);
 }
 
-/**
- * tracemap_merge_take - the next record in the order of time
- * @m: the merge
- * @rec: where to put it; valid until the next call
- *
- * tracemap_merge_next() is the same, but goes on with the source whose turn it
- * is without a call. This one is for those who cannot use what is inline.
- *
- * A record comes when there is no older one any more: every other source has a
- * later one, or still has nothing, delay_ns after this one was found. What is behind
- * it in a CPU's buffer waits at the same time, in memory if the buffer fills, and no
- * longer than there is memory for that: see @ahead_bytes of struct tracemap_options.
- * If an older one comes nevertheless, it is handed out as soon as it is found, and
- * its flags have TRACEMAP_LATE. Records of one source always keep their order.
- * Of several at the same time, which comes first is not said.
- *
- * Where records were lost, the first behind them says how many. If there is
- * none behind them yet, a record without data does.
- *
- * Return: 1; 0 if there is nothing yet, or what there is has to wait, see
- * tracemap_merge_timeout(); -ENODATA if all sources are at their end, or there
- * are none; or what a source has said, and tracemap_merge_failed_cpu() tells
- * which. The next call goes on with the others; only -EINTR, and -EBADMSG of a
- * tracemap_cpu, a damaged sub-buffer, do not end that.
- */
 int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec)
 {
 	struct tracemap_batch *run = m->head.run;
@@ -631,13 +595,6 @@ int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec)
 	return 1;
 }
 
-/**
- * tracemap_merge_timeout - how long to wait for more
- * @m: the merge, after tracemap_merge_next() said 0
- * @timeout_ms: how long the caller would, in milliseconds; negative: for ever
- *
- * Return: @timeout_ms, or less if a record may go out by then.
- */
 int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms)
 {
 	uint64_t now, ms;
@@ -653,14 +610,6 @@ int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms)
 	return ms < INT_MAX ? ms : INT_MAX;
 }
 
-/**
- * tracemap_merge_flush - wait for nothing any more
- * @m: the merge
- *
- * Until tracemap_merge_next() says that there is nothing more, it hands out what
- * there is in the order of time, without delay. For the end, when nobody
- * writes; or if order is worth no more delay now.
- */
 void tracemap_merge_flush(struct tracemap_merge *m)
 {
 	m->flushing = true;
@@ -668,12 +617,6 @@ void tracemap_merge_flush(struct tracemap_merge *m)
 	end_turn(m, m->head.run->it.ts);
 }
 
-/**
- * tracemap_merge_failed_cpu - whose error was told last
- * @m: the merge, after tracemap_merge_next() returned an errno
- *
- * Return: the CPU, as it is in the records of that source; -1 if there was none.
- */
 int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 {
 	return m->failed_cpu;
@@ -681,16 +624,6 @@ int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 
 /* ---- The sources there are ---- */
 
-/**
- * tracemap_merge_new - begin to merge
- * @m: where to put the handle
- * @options: how; NULL: with a delay of 1 ms, or up to 10 where one follows another, if
- *	all that is merged are CPUs with a live index, see TRACEMAP_MAP and
- *	TRACEMAP_OBSERVE, else of 10 ms
- *
- * Return: 0; -EINVAL if @options are none; -E2BIG if they have something that this
- * library does not know; -ENOMEM.
- */
 int tracemap_merge_new(struct tracemap_merge **m,
 		       const struct tracemap_merge_options *options)
 {
@@ -740,13 +673,6 @@ static void put_back(const struct tracemap_merge *m, struct source *s)
 	s->cpu->merge_waits = NULL;
 }
 
-/**
- * tracemap_merge_free - merge no more
- * @m: the merge, or NULL
- *
- * What was added is not closed, and has to be there still. Records that were
- * not handed out are the next their tracemap_cpu has.
- */
 void tracemap_merge_free(struct tracemap_merge *m)
 {
 	unsigned int i;
@@ -816,14 +742,6 @@ static bool has_cpu(const struct tracemap_merge *m, const struct tracemap_cpu *c
 	return false;
 }
 
-/**
- * tracemap_merge_add_cpu - merge a CPU's records, too
- * @m: the merge
- * @cpu: whose. As long as the merge has it, nobody else moves on in it
- *
- * Return: 0; -EEXIST if it is there already; -EINVAL if it hands out records in
- * place that have to be accepted after use; -ENOMEM.
- */
 int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu)
 {
 	struct source *s;
@@ -840,14 +758,6 @@ int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu)
 	return 0;
 }
 
-/**
- * tracemap_merge_add_all - merge all CPUs of an instance
- * @m: the merge
- * @t: the instance. Those of its CPUs that are there already stay: after
- *	tracemap_rescan(), call this again
- *
- * Return: 0, or an errno of tracemap_merge_add_cpu().
- */
 int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t)
 {
 	unsigned int i;
@@ -861,16 +771,6 @@ int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t)
 	return 0;
 }
 
-/**
- * tracemap_merge_add_source - merge what comes from elsewhere, too
- * @m: the merge
- * @source: how to get it; copied
- *
- * A source that finds several records at once should say so: see TRACEMAP_FRESH.
- *
- * Return: 0; -EINVAL if it has no @next, or no @size; -E2BIG if it has something that
- * this library does not know; -ENOMEM.
- */
 int tracemap_merge_add_source(struct tracemap_merge *m,
 			      const struct tracemap_source *source)
 {

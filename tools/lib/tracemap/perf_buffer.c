@@ -182,25 +182,6 @@ static int set_up(struct tracemap_perf *perf, void *base, size_t size,
 	return perf->scratch ? 0 : -ENOMEM;
 }
 
-/**
- * tracemap_perf_open_ring - read a perf buffer that was mapped without libbpf
- * @perf: where to put the handle
- * @base: what mmap() of a perf event's descriptor returned
- * @size: bytes mapped there
- * @cpu: the CPU that records shall say they are of
- * @options: how samples are to be understood; NULL: the default
- *
- * The mapping has to be writable, since one that is not is a buffer where
- * the kernel does not care what was read.
- *
- * Return: 0, or a negative errno:
- * -EINVAL	this is no perf buffer, or the options make no sense
- * -E2BIG	options that this version of the library does not know
- * -EOPNOTSUPP	PERF_SAMPLE_READ or PERF_SAMPLE_CALLCHAIN in the sample type,
- *		or a kernel older than 4.1
- * -EBADMSG	data_tail or data_head is damaged
- * -ENOMEM	no memory
- */
 int tracemap_perf_open_ring(struct tracemap_perf **perf, void *base, size_t size,
 			    int cpu, const struct tracemap_perf_options *options)
 {
@@ -252,22 +233,6 @@ static int online_cpu(unsigned int index)
 	return ret;
 }
 
-/**
- * tracemap_perf_open - read one CPU's buffer of libbpf's
- * @perf: where to put the handle
- * @pb: what perf_buffer__new() or perf_buffer__new_raw() returned. It has to
- *	stay until the handle is closed, and nobody else shall consume from it
- * @index: which buffer, less than perf_buffer__buffer_cnt()
- * @cpu: the CPU that records shall say they are of. libbpf does not tell which
- *	it is. TRACEMAP_PERF_ONLINE: number @index of those online, which is
- *	right unless CPUs were given to perf_buffer__new_raw(), or one came or
- *	went since
- * @options: how samples are to be understood; NULL: the default
- *
- * Return: 0, or a negative errno: what perf_buffer__buffer() returned; -EINVAL
- * if there is no such buffer or CPU; -ENOENT if so many CPUs are not online; or
- * one of tracemap_perf_open_ring()'s.
- */
 int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
 		       unsigned int index, int cpu,
 		       const struct tracemap_perf_options *options)
@@ -296,12 +261,6 @@ int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
 	return ret;
 }
 
-/**
- * tracemap_perf_close - forget a buffer
- * @perf: the handle, or NULL
- *
- * What was not released stays in the buffer, and the next to open it gets it.
- */
 void tracemap_perf_close(struct tracemap_perf *perf)
 {
 	if (!perf)
@@ -435,25 +394,6 @@ static int find_sample(struct tracemap_perf *perf)
 	return ret;
 }
 
-/**
- * tracemap_perf_next - the oldest sample that was not released
- * @perf: whose
- * @rec: where to put it. @data is only aligned to 4 bytes: copy what is
- *	larger. @size is what the kernel rounded it up to: what the BPF
- *	program wrote may be up to 7 bytes less. @flags has TRACEMAP_FRESH if
- *	data_head was looked at for it: those that follow without were found
- *	with it
- *
- * The sample is valid, and its room in the buffer taken, until
- * tracemap_perf_release(). Before that, this returns the same one again.
- *
- * Loss is told with the sample right behind it. The kernel tells of it when
- * the next sample finds room, so that what is lost last is not told until then.
- *
- * Return: 1; 0, there is none yet; -EBADMSG, the buffer is damaged, or a sample
- * has no room for its time stamp: this stays until tracemap_perf_discard(). A
- * merge that was told of it does not ask this source again.
- */
 int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec)
 {
 	int ret;
@@ -478,11 +418,6 @@ int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec)
 	return 1;
 }
 
-/**
- * tracemap_perf_release - give the room of the sample back to the kernel
- * @perf: whose sample, the one tracemap_perf_next() returned. Does nothing if
- *	there is none
- */
 void tracemap_perf_release(struct tracemap_perf *perf)
 {
 	if (!perf->held)
@@ -491,15 +426,6 @@ void tracemap_perf_release(struct tracemap_perf *perf)
 	store_tail(perf);
 }
 
-/**
- * tracemap_perf_discard - throw away all that is in the buffer
- * @perf: which. The sample not released goes as well
- *
- * If that was anything, the next record says that an unknown number was
- * missed. After -EBADMSG, this is how to go on.
- *
- * Return: 0, or -EBADMSG if data_head is damaged too.
- */
 int tracemap_perf_discard(struct tracemap_perf *perf)
 {
 	uint64_t before = perf->tail;
@@ -528,11 +454,6 @@ static void source_release(void *arg)
 	tracemap_perf_release(arg);
 }
 
-/**
- * tracemap_perf_source - what to give to tracemap_merge_add_source()
- * @perf: the buffer, which has to stay open as long as the merge has it
- * @source: where to put it
- */
 void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *source)
 {
 	/* That is all it sets, also when there will be more. */
@@ -543,28 +464,12 @@ void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *so
 	source->release = source_release;
 }
 
-/**
- * tracemap_perf_fill - how full a buffer is
- * @perf: which
- *
- * Return: bytes that the kernel cannot write to: all samples not released,
- * seen or not.
- */
 uint64_t tracemap_perf_fill(const struct tracemap_perf *perf)
 {
 	/* Nothing is read on the strength of it. */
 	return __atomic_load_n(&perf->page->data_head, __ATOMIC_RELAXED) - perf->tail;
 }
 
-/**
- * tracemap_perf_raw - where the memory of a buffer is
- * @perf: which
- * @raw: where to put it
- *
- * Whoever reads on their own load data_head with acquire semantics and store
- * data_tail with release semantics, and open a new handle to go on with this
- * library's calls: the old one does not see a data_tail it did not store.
- */
 void tracemap_perf_raw(const struct tracemap_perf *perf, struct tracemap_perf_raw *raw)
 {
 	raw->page = perf->page;

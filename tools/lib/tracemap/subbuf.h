@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Records of one tracefs ring-buffer sub-buffer, in place.
+ * Parse the records of a sub-buffer of a tracefs ring buffer where they lie.
  *
- * Where the bytes come from does not matter: a mapping of trace_pipe_raw,
- * read(2) or splice(2) of it, a file. The one demand is that the sub-buffer
- * starts at a multiple of 4.
+ * The bytes may come from a mapping of trace_pipe_raw, from read(2) or splice(2) of it,
+ * or from a file. The sub-buffer has to begin at a multiple of 4.
  *
  *	struct subbuf_iter it = subbuf_begin(&format, page);
  *	struct subbuf_record rec;
@@ -12,9 +11,9 @@
  *	while (subbuf_next(&it, &rec))
  *		use(rec.ts, rec.data, rec.size);
  *
- * Of a sub-buffer that is still written, a mapping may be read up to
- * meta->reader.read; subbuf_extend() tells the iterator how far that is by
- * now, and it goes on where it stopped, its clock included:
+ * While the writer is still in a sub-buffer, its mapping may be read up to
+ * meta->reader.read. subbuf_extend() tells the iterator how far that is by now, and the
+ * iterator goes on from where it stopped, with the time stamp it had:
  *
  *	it = subbuf_resume(&format, page, 0, subbuf_time_stamp(&format, page));
  *	subbuf_extend(&it, meta->reader.read);
@@ -23,9 +22,9 @@
  *	subbuf_extend(&it, meta->reader.read);
  *	while (subbuf_next(&it, &rec)) ...
  *
- * Trust: no byte of the sub-buffer is believed. A record that would reach
- * past the end ends the iteration and sets it.corrupt. Each word is loaded
- * once, so this holds while somebody else writes to the sub-buffer, too.
+ * No byte of the sub-buffer is trusted. A record that would reach past the end ends the
+ * iteration and sets it.corrupt. Each word is loaded once, so that this also holds while
+ * another program writes to the sub-buffer.
  */
 #ifndef _TRACEMAP_SUBBUF_H
 #define _TRACEMAP_SUBBUF_H
@@ -36,7 +35,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The C library has it, or the compiler decides. */
+/* Where the C library does not define it, the compiler decides what to inline. */
 #ifndef __always_inline
 #define __always_inline		inline
 #endif
@@ -47,9 +46,9 @@
 #define subbuf__host_big	(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 enum {
-	/* In the commit word. A 64-bit kernel may have sign-extended them. */
+	/* Bits of the commit word. A 64-bit kernel may have sign-extended them. */
 	SUBBUF_MISSED_EVENTS	= 31,	/* events were lost before this sub-buffer */
-	SUBBUF_MISSED_STORED	= 30,	/* their number follows the last record */
+	SUBBUF_MISSED_STORED	= 30,	/* the number of them follows the last record */
 	SUBBUF_COMMIT_MASK	= (1 << 30) - 1,
 
 	/* The type_len of a record's first word; 1 to 28 is a size in words. */
@@ -61,18 +60,18 @@ enum {
 	SUBBUF_TIME_SHIFT	= 27,	/* bits of time in the first word */
 	SUBBUF_STAMP_BITS	= 59,	/* in an absolute time stamp */
 
-	/* A small record is one whose first word tells its size. */
-	SUBBUF_SMALL_TYPES	= 0x1ffffffe,	/* one bit each */
+	/* A record is small if its first word tells its size. */
+	SUBBUF_SMALL_TYPES	= 0x1ffffffe,	/* a bit for each type_len */
 	SUBBUF_SMALL_MAX	= 4 + 4 * SUBBUF_TYPE_DATA_MAX,
 };
 
 /**
- * struct subbuf_format - layout of the sub-buffers of one kernel
- * @subbuf_size: bytes of a sub-buffer, header included
+ * struct subbuf_format - the layout of the sub-buffers of a kernel
+ * @subbuf_size: bytes of a sub-buffer, with its header
  * @commit_offset: where the commit word is
- * @commit_size: bytes of the commit word, 4 or 8: the kernel's long
+ * @commit_size: bytes of the commit word, 4 or 8, which is a long of the kernel
  * @data_offset: where the first record is
- * @big_endian: byte order of the kernel that wrote the sub-buffers
+ * @big_endian: whether the kernel that wrote the sub-buffers is big-endian
  */
 struct subbuf_format {
 	uint32_t subbuf_size;
@@ -85,8 +84,8 @@ struct subbuf_format {
 /**
  * struct subbuf_record - one event
  * @ts: time stamp, in units of the trace clock
- * @data: payload, in the sub-buffer
- * @size: bytes of payload, rounded up to 4 by the kernel
+ * @data: the event, where it lies in the sub-buffer
+ * @size: bytes of @data, rounded up to 4 by the kernel
  */
 struct subbuf_record {
 	uint64_t ts;
@@ -96,17 +95,16 @@ struct subbuf_record {
 
 /**
  * struct subbuf_iter - a place in a sub-buffer
- * @data: first record of the sub-buffer
+ * @data: the first record of the sub-buffer
  * @next: the next record, see subbuf_pos()
- * @fast_end: any small record in host byte order that begins before this
- *	ends before @end
- * @end: nothing at or past this is read
- * @capacity: bytes from @data to the largest @end there can be
- * @ts: time stamp of the last record passed
- * @big_endian: byte order of the sub-buffer
- * @corrupt: the iteration ended on a record that cannot be
+ * @fast_end: a small record in host byte order that begins before this ends before @end
+ * @end: where the bytes end that may be read
+ * @capacity: bytes from @data to the largest @end that there can be
+ * @ts: time stamp of the last record that was passed
+ * @big_endian: the byte order of the sub-buffer
+ * @corrupt: whether the iteration ended at a record that cannot be one
  *
- * Read @ts and @corrupt; the rest is the iterator's own.
+ * Programs may read @ts and @corrupt. The other members belong to the iterator.
  */
 struct subbuf_iter {
 	const unsigned char *data;
@@ -119,7 +117,7 @@ struct subbuf_iter {
 	bool corrupt;
 };
 
-/* Once and only once: the value is checked, then used. */
+/* Load a word exactly once, so that the value that was checked is the one that is used. */
 static __always_inline uint32_t subbuf__load_host(const unsigned char *p)
 {
 	return __atomic_load_n((const uint32_t __attribute__((may_alias)) *)p,
@@ -141,7 +139,7 @@ static inline uint64_t subbuf__load64(const unsigned char *p, bool big_endian)
 	return high << 32 | low;
 }
 
-/* A long of the kernel's. */
+/* Load a long of the kernel that wrote the sub-buffer. */
 static inline uint64_t subbuf__load_long(const struct subbuf_format *f,
 					 const unsigned char *p)
 {
@@ -150,7 +148,7 @@ static inline uint64_t subbuf__load_long(const struct subbuf_format *f,
 	return subbuf__load(p, f->big_endian);
 }
 
-/* The compiler of the kernel puts the first bit field at the end it likes. */
+/* The first bit field is in the low bits of a little-endian kernel, the high ones else. */
 static __always_inline uint32_t subbuf__type(uint32_t word, bool big_endian)
 {
 	return big_endian ? word >> SUBBUF_TIME_SHIFT : word & 31;
@@ -171,11 +169,12 @@ static inline bool subbuf__field(const char *text, const char *name,
 }
 
 /**
- * subbuf_format_parse - layout of the sub-buffers from events/header_page
- * @f: to fill; @f->big_endian becomes the host's, change it for a foreign page
- * @text: contents of events/header_page, ended by a 0 byte
+ * subbuf_format_parse - learn the layout of sub-buffers from events/header_page
+ * @f: filled; for sub-buffers of a machine of the other byte order, set @big_endian
+ *	afterwards
+ * @text: what events/header_page has, ended by a 0 byte
  *
- * Return: whether @text makes sense.
+ * Return: whether the text makes sense
  */
 static inline bool subbuf_format_parse(struct subbuf_format *f, const char *text)
 {
@@ -195,14 +194,20 @@ static inline bool subbuf_format_parse(struct subbuf_format *f, const char *text
 		data_size <= SUBBUF_COMMIT_MASK;
 }
 
-/* Time stamp the deltas of the sub-buffer start from. */
+/**
+ * subbuf_time_stamp - the time stamp in the header of a sub-buffer
+ * @f: the layout
+ * @subbuf: the sub-buffer
+ *
+ * Return: the time from which the first record counts its own
+ */
 static inline uint64_t subbuf_time_stamp(const struct subbuf_format *f,
 					 const void *subbuf)
 {
 	return subbuf__load64((const unsigned char *)subbuf, f->big_endian);
 }
 
-/* Low half of the commit word: there the size and the marks are. */
+/* The low half of the commit word, where the size and the marks of lost events are. */
 static inline uint32_t subbuf__commit(const struct subbuf_format *f,
 				      const void *subbuf)
 {
@@ -210,12 +215,18 @@ static inline uint32_t subbuf__commit(const struct subbuf_format *f,
 	uint32_t word = subbuf__load((const unsigned char *)subbuf +
 				     f->commit_offset + low, f->big_endian);
 
-	/* Who sees the size sees the records. */
+	/* A reader that has seen the size also sees the records. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return word;
 }
 
-/* Bytes of records in the sub-buffer, as it says. */
+/**
+ * subbuf_committed - how many bytes of records there are, as the sub-buffer says
+ * @f: the layout
+ * @subbuf: the sub-buffer
+ *
+ * Return: the number of bytes, which was not checked
+ */
 static inline uint32_t subbuf_committed(const struct subbuf_format *f,
 					const void *subbuf)
 {
@@ -223,11 +234,12 @@ static inline uint32_t subbuf_committed(const struct subbuf_format *f,
 }
 
 /**
- * subbuf_missed - events lost between the previous sub-buffer and this one
- * @f: layout
- * @subbuf: a sub-buffer the writer has left
+ * subbuf_missed - how many events were lost right before a sub-buffer
+ * @f: the layout
+ * @subbuf: a sub-buffer that the writer has left: before, it does not tell a loss
  *
- * Return: their number, SUBBUF_MISSED_UNKNOWN if it is not told, 0 for none.
+ * Return: the number of events, 0 for none, SUBBUF_MISSED_UNKNOWN if the number is not
+ * told
  */
 static inline int64_t subbuf_missed(const struct subbuf_format *f,
 				    const void *subbuf)
@@ -248,7 +260,12 @@ static inline int64_t subbuf_missed(const struct subbuf_format *f,
 	return missed > 0 ? missed : SUBBUF_MISSED_UNKNOWN;
 }
 
-/* Offset of the next record from the first. */
+/**
+ * subbuf_pos - where the iterator is
+ * @it: the iterator
+ *
+ * Return: the bytes from the first record to the next one
+ */
 static inline size_t subbuf_pos(const struct subbuf_iter *it)
 {
 	return it->next - it->data;
@@ -263,9 +280,11 @@ static __always_inline void subbuf__set_end(struct subbuf_iter *it, size_t end)
 }
 
 /**
- * subbuf_extend - let the iterator go on up to @end
+ * subbuf_extend - let an iterator go on to a later end
  * @it: the iterator
- * @end: bytes of records that may be read, counted from the first
+ * @end: how many bytes of records may be read, counted from the first record
+ *
+ * While the writer is in a sub-buffer, call it as often as there is more.
  */
 static inline void subbuf_extend(struct subbuf_iter *it, size_t end)
 {
@@ -276,16 +295,19 @@ static inline void subbuf_extend(struct subbuf_iter *it, size_t end)
 	if (end < subbuf_pos(it))
 		end = subbuf_pos(it);
 
-	/* Records are words; the next one is at a multiple of 4 as well. */
+	/* Records are made of words: each begins at a multiple of 4. */
 	subbuf__set_end(it, end & ~(size_t)3);
 }
 
 /**
- * subbuf_resume - an iterator at a known place, with nothing to read yet
- * @f: layout
+ * subbuf_resume - begin at a record in the middle of a sub-buffer
+ * @f: the layout
  * @subbuf: the sub-buffer
- * @pos: offset of a record from the first; 0 is the first
- * @ts: time stamp of the record before it, or of the sub-buffer
+ * @pos: the bytes from the first record to this one
+ * @ts: the time stamp of the record before; if @pos is 0, what subbuf_time_stamp()
+ *	returns
+ *
+ * Return: an iterator that has nothing to read until subbuf_extend() is called
  */
 static inline struct subbuf_iter subbuf_resume(const struct subbuf_format *f,
 					       const void *subbuf, size_t pos,
@@ -305,8 +327,8 @@ static inline struct subbuf_iter subbuf_resume(const struct subbuf_format *f,
 }
 
 /*
- * The same with something to read: up to @end, which is not before @pos. Both
- * are known to be places of records in the sub-buffer.
+ * As subbuf_resume(), and with subbuf_extend() to @end. The caller knows that records
+ * begin at @pos and at @end, and that @end is not before @pos.
  */
 static __always_inline struct subbuf_iter
 subbuf__between(const struct subbuf_format *f, const void *subbuf, size_t pos,
@@ -324,7 +346,13 @@ subbuf__between(const struct subbuf_format *f, const void *subbuf, size_t pos,
 	return it;
 }
 
-/* An iterator over all that the sub-buffer's commit word says is there. */
+/**
+ * subbuf_begin - begin at the first record of a sub-buffer
+ * @f: the layout
+ * @subbuf: the sub-buffer
+ *
+ * Return: an iterator over all records that the sub-buffer says it has
+ */
 static inline struct subbuf_iter subbuf_begin(const struct subbuf_format *f,
 					      const void *subbuf)
 {
@@ -335,7 +363,7 @@ static inline struct subbuf_iter subbuf_begin(const struct subbuf_format *f,
 	return it;
 }
 
-/* 59 bits are stored: the rest is that of the time stamp before. */
+/* The kernel stores 59 bits. The upper bits are those of the time stamp before. */
 static inline uint64_t subbuf__absolute(uint64_t stamp, uint64_t before)
 {
 	uint64_t above = before >> SUBBUF_STAMP_BITS << SUBBUF_STAMP_BITS;
@@ -343,7 +371,7 @@ static inline uint64_t subbuf__absolute(uint64_t stamp, uint64_t before)
 	if (!above)
 		return stamp;
 	stamp |= above;
-	if (stamp < before)	/* they have overflowed since */
+	if (stamp < before)	/* the 59 bits have overflowed since */
 		stamp += 1ULL << SUBBUF_STAMP_BITS;
 	return stamp;
 }
@@ -360,9 +388,9 @@ static inline uint64_t subbuf__advance_time(uint64_t ts, uint32_t type,
 		return subbuf__absolute(wide, ts);
 	default:
 		/*
-		 * A discarded event was a record when its successor took the
-		 * time since it. If that was 0 it says 1 now, not to look
-		 * like the empty rest of a sub-buffer.
+		 * A discarded event, whose delta counts, because the record behind it
+		 * counts its time from here. The kernel stores a delta of 0 as 1, since
+		 * 0 would look like the empty rest of a sub-buffer.
 		 */
 		return ts + delta;
 	}
@@ -380,17 +408,17 @@ static __always_inline bool subbuf__stop(struct subbuf_iter *it, bool corrupt)
 }
 
 /*
- * Bytes of a record behind its first word, 0 if there is no such record.
- * @second is its second word, 0 where the sub-buffer ends before.
+ * Bytes of a record behind its first word, 0 if there can be no such record. @second is
+ * the second word of the record, or 0 if the sub-buffer ends before it.
  */
 static __always_inline uint32_t subbuf__length(uint32_t type, uint32_t second)
 {
 	if (type >= SUBBUF_TYPE_TIME_EXTEND)
 		return 4;
-	return second < 4 ? 0 : second;	/* it counts itself */
+	return second < 4 ? 0 : second;	/* the second word is counted, too */
 }
 
-/* Pass a record of which the first word does not tell all. */
+/* Pass a record that needs its second word to be understood; false if it is no event. */
 static __always_inline bool subbuf__next_long(struct subbuf_iter *it,
 					      struct subbuf_record *rec,
 					      uint32_t type, uint32_t delta)
@@ -411,7 +439,7 @@ static __always_inline bool subbuf__next_long(struct subbuf_iter *it,
 	return !type;
 }
 
-/* Any record there is, in either byte order, every length checked. */
+/* The next event of any kind, in either byte order, with every length checked. */
 static __always_inline bool subbuf__next_any(struct subbuf_iter *it,
 					     struct subbuf_record *rec)
 {
@@ -452,8 +480,9 @@ static __always_inline void subbuf__take(struct subbuf_iter *it,
 }
 
 /*
- * The two common kinds of records, in host byte order. What begins before
- * fast_end has its first two words, and a small one all of it, before the end.
+ * The next event if it is of one of the two common kinds, in host byte order. A record
+ * that begins before fast_end has its first two words before the end, and all of it if
+ * it is small.
  */
 static __always_inline bool subbuf__next_fast(struct subbuf_iter *it,
 					      struct subbuf_record *rec)
@@ -472,8 +501,9 @@ static __always_inline bool subbuf__next_fast(struct subbuf_iter *it,
 	}
 
 	/*
-	 * The second word counts itself, and the kernel has rounded it up to
-	 * words. Less than 4, or no whole words, is huge when it is rotated.
+	 * The second word is the size, itself included, and the kernel has rounded it up
+	 * to words. A value below 4, or of no whole words, becomes huge when it is
+	 * rotated, and fails the check below.
 	 */
 	second = subbuf__load_host(p + 4) - 4;
 	size = 4 * (uint64_t)(second >> 2 | second << 30);
@@ -484,15 +514,12 @@ static __always_inline bool subbuf__next_fast(struct subbuf_iter *it,
 }
 
 /**
- * subbuf_next - the next event
+ * subbuf_next - take the next event
  * @it: the iterator
- * @rec: the event, if there is one
+ * @rec: filled, if there is an event
  *
- * The common records are decoded with as few checks as they need, all else in
- * subbuf__next_any().
- *
- * Return: whether there is one. If not, @it->corrupt says whether what
- * stopped it is damage; subbuf_extend() may bring more.
+ * Return: whether there is an event; if there is none, @it->corrupt says whether the
+ * sub-buffer is damaged there
  */
 static __always_inline bool subbuf_next(struct subbuf_iter *it,
 					struct subbuf_record *rec)
@@ -503,11 +530,13 @@ static __always_inline bool subbuf_next(struct subbuf_iter *it,
 }
 
 /**
- * subbuf_skip - pass records that somebody else has consumed
+ * subbuf_skip - pass records that another reader has consumed
  * @it: the iterator
- * @pos: where to stop; subbuf_extend() must have allowed as much
+ * @pos: where to stop, in bytes from the first record; subbuf_extend() must have allowed
+ *	that much
  *
- * Their deltas are what the time stamps behind them build on.
+ * The records have to be passed one by one, because later records count their time from
+ * them.
  */
 static inline void subbuf_skip(struct subbuf_iter *it, size_t pos)
 {
@@ -521,13 +550,14 @@ static inline void subbuf_skip(struct subbuf_iter *it, size_t pos)
 }
 
 /**
- * subbuf_for_each - call back for every event of a sub-buffer
- * @f: layout
+ * subbuf_for_each - call a function for every event of a sub-buffer
+ * @f: the layout
  * @subbuf: the sub-buffer
- * @fn: called with each event; anything but 0 ends the walk
- * @arg: passed on
+ * @fn: the function; if it returns anything but 0, it is not called again
+ * @arg: the second argument of @fn
  *
- * Return: what @fn returned last, -1 if the sub-buffer is corrupt, else 0.
+ * Return: what @fn returned last, if that was not 0; -1 if the sub-buffer is damaged,
+ * else 0
  */
 static inline int subbuf_for_each(const struct subbuf_format *f,
 				  const void *subbuf,

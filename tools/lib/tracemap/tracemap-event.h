@@ -12,11 +12,11 @@
  *		tracemap_text(d, &rec, &line);
  *	fwrite(line.text, 1, line.length, stdout);
  *
- * The text is the kernel's own, of the file "trace": with the loss of events
- * in its place. The formats come from the running kernel.
+ * The text is that of the kernel's file "trace", with every loss of events where it
+ * happened. The formats of the events come from the running kernel.
  *
- * As in libtracemap: negative errno returns, no thread, no printing, a handle
- * is used by one thread at a time.
+ * As in libtracemap, calls return a negative errno on failure, the library starts no
+ * thread and prints nothing, and only one thread at a time may use a handle.
  */
 #ifndef _TRACEMAP_EVENT_H
 #define _TRACEMAP_EVENT_H
@@ -35,17 +35,44 @@ struct tep_event;
 
 /* ---- Where things are ---- */
 
+/**
+ * tracemap_find_dir - find the folder of an instance, or of the top level
+ * @dir: set to the folder, which is to be freed by free(3); NULL on failure
+ * @instance: the name of the instance; NULL for the top level
+ *
+ * It mounts nothing and makes nothing.
+ *
+ * Return: 0, or a negative errno
+ * * -ENOENT - There is no tracefs: mount it.
+ * * -ENXIO - There is no such instance: make its folder in instances/.
+ * * -EINVAL - That cannot be the name of an instance: it is empty, begins with a dot, or
+ *   has a slash in it.
+ * * -EACCES - Only root may look there.
+ * * -ENOMEM - There is no memory.
+ */
 int tracemap_find_dir(char **dir, const char *instance);
+
+/**
+ * tracemap_find_instances - call a function with the name of every instance
+ * @each: the function; if it returns anything but 0, it is not called again
+ * @arg: the second argument of @each
+ *
+ * Return: 0, what @each returned last, or a negative errno, one of those of
+ * tracemap_find_dir()
+ */
 int tracemap_find_instances(int (*each)(const char *name, void *arg), void *arg);
 
 /* ---- Text that grows ---- */
 
 /**
- * struct tracemap_line - text that is appended to
- * @text: it, with a 0 byte behind; NULL as long as there was none
- * @length: bytes of it; set it to 0 to begin anew
+ * struct tracemap_line - text that grows
+ * @text: the text, with a 0 byte behind it; NULL until something was appended
+ * @length: bytes of the text; set it to 0 to begin anew
  * @room: bytes allocated
- * @error: -ENOMEM if something could not be appended, for good
+ * @error: -ENOMEM if something could not be appended, else 0
+ *
+ * It begins as TRACEMAP_LINE_INIT. After an error nothing is appended any more, and the
+ * error stays, until tracemap_line_free(): it is enough to look at @error at the end.
  */
 struct tracemap_line {
 	char *text;
@@ -56,33 +83,173 @@ struct tracemap_line {
 
 #define TRACEMAP_LINE_INIT	{ NULL, 0, 0, 0 }
 
+/**
+ * tracemap_line_put - append bytes
+ * @line: the line
+ * @text: the bytes
+ * @length: how many bytes
+ */
 void tracemap_line_put(struct tracemap_line *line, const void *text, size_t length);
+
+/**
+ * tracemap_line_printf - append what printf(3) would print
+ * @line: the line
+ * @format: the format, as of printf(3)
+ */
 void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/**
+ * tracemap_line_free - free the memory
+ * @line: the line, which may be used again
+ */
 void tracemap_line_free(struct tracemap_line *line);
 
 /* ---- Decoding ---- */
 
 struct tracemap_decoder;
 
+/**
+ * tracemap_decoder_new - make a decoder for the events of the running kernel
+ * @d: set to a new handle; NULL on failure
+ * @dir: the folder of the instance that the events come from, see tracemap_find_dir()
+ *
+ * Make it when the clock is set and the events are switched on: the formats of these are
+ * read now, those of other events when the first of them is decoded.
+ *
+ * Return: 0, or a negative errno
+ * * -ENOENT - There is no such folder: see tracemap_find_dir().
+ * * -EACCES - Only root may read it.
+ * * -ENOMEM - There is no memory.
+ */
 int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir);
+
+/**
+ * tracemap_decoder_free - free a decoder
+ * @d: the decoder, or NULL
+ */
 void tracemap_decoder_free(struct tracemap_decoder *d);
+
+/**
+ * tracemap_decoder_refresh - read the names of processes anew
+ * @d: the decoder
+ *
+ * The decoder does it by itself from time to time. Call this where a name is known to
+ * have changed.
+ */
 void tracemap_decoder_refresh(struct tracemap_decoder *d);
+
+/**
+ * tracemap_decoder_prepare - read the names of the kernel's functions now
+ * @d: the decoder
+ *
+ * Else they are read from /proc/kallsyms when the first event that has one is printed,
+ * which takes a tenth of a second: a buffer may overflow meanwhile. Call this before the
+ * events come.
+ */
 void tracemap_decoder_prepare(struct tracemap_decoder *d);
 
+/**
+ * tracemap_decoder_tep - the handle of libtraceevent, for all that is not offered here
+ * @d: the decoder
+ *
+ * Return: the handle, which tracemap_decoder_free() will free
+ */
 struct tep_handle *tracemap_decoder_tep(const struct tracemap_decoder *d);
+
+/**
+ * tracemap_decoder_event - what libtraceevent knows about an event
+ * @d: the decoder
+ * @id: the id of the event, see tracemap_record_id()
+ *
+ * Return: its format, or NULL if the kernel has no such event, or has it no longer
+ */
 struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id);
+
+/**
+ * tracemap_decoder_comm - the name of a process
+ * @d: the decoder
+ * @pid: the id of the process
+ *
+ * Return: the name, valid until the next call; "<...>" if it is not known
+ */
 const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid);
+
+/**
+ * tracemap_decoder_pid - the process that an event happened in
+ * @d: the decoder
+ * @rec: the event
+ *
+ * Return: the id of the process, or -1 if the event is too short to have one
+ */
 int tracemap_decoder_pid(const struct tracemap_decoder *d,
 			 const struct tracemap_record *rec);
 
+/**
+ * tracemap_text_header - append the comment that the kernel's text begins with
+ * @d: the decoder
+ * @tracer: what current_tracer says; NULL for "nop"
+ * @line: what to append to
+ *
+ * Return: 0, or a negative errno, one of those of tracemap_text()
+ */
 int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			 struct tracemap_line *line);
+
+/**
+ * tracemap_text - append an event as the kernel's file "trace" has it
+ * @d: the decoder
+ * @rec: the event
+ * @line: what to append to
+ *
+ * The text is a line that ends with a newline. A loss, a reset, and an event with
+ * TRACEMAP_LATE have a line of their own before it. An event whose format is gone, as
+ * its module is, is shown as "unknown_event" with its bytes in hexadecimal.
+ *
+ * If the tracer was function_graph when the decoder was made, calls and returns become a
+ * tree, and a call is appended together with the next event of its CPU, or by
+ * tracemap_text_end().
+ *
+ * Return: 0, or a negative errno
+ * * -ENOMEM - There is no memory. The error comes again until tracemap_line_free().
+ */
 int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line);
+
+/**
+ * tracemap_text_end - append the calls that wait for the next event of their CPU
+ * @d: the decoder
+ * @line: what to append to
+ *
+ * Call it at the end, and when no event comes for now.
+ *
+ * Return: 0, or a negative errno, one of those of tracemap_text()
+ */
 int tracemap_text_end(struct tracemap_decoder *d, struct tracemap_line *line);
+
+/**
+ * tracemap_json - append an event as a JSON object on a line
+ * @d: the decoder
+ * @rec: the event
+ * @line: what to append to
+ *
+ * A loss is an object of its own before the event, with the number of lost events in
+ * "lost", or null where the number is not known. So is a reset, with "reset":true. It
+ * has no "ts" where no event follows and the time is not known. An event with
+ * TRACEMAP_LATE has "late":true. An event whose format is gone has its "id", and its
+ * bytes in hexadecimal as "data".
+ *
+ * Return: 0, or a negative errno, one of those of tracemap_text()
+ */
 int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line);
+
+/**
+ * tracemap_json_string - append bytes as a JSON string, with its quotes
+ * @line: the line
+ * @text: the bytes; those that are no UTF-8 become U+FFFD
+ * @length: how many bytes
+ */
 void tracemap_json_string(struct tracemap_line *line, const char *text, size_t length);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * libtracemap: read the trace buffers of the kernel, the cheapest way it has.
+ * libtracemap: read the kernel's trace buffers in the cheapest way the kernel offers.
  *
  *	struct tracemap *t;
  *	struct tracemap_merge *m;
@@ -19,20 +19,21 @@
  *			break;
  *	}
  *
- * There are three layers, and each can be used without those above it:
+ * There are three layers. A program can use each without the layers above it:
  *
- *	tracemap_cpu	one CPU's buffer: sub-buffers, or records
- *	tracemap	those of an instance, and waiting for them
- *	tracemap_merge	records of many sources in the order of time
+ *	tracemap_cpu	one CPU's buffer, by the sub-buffer or by the record
+ *	tracemap	all buffers of an instance, and waiting for events
+ *	tracemap_merge	the records of many sources in the order of time
  *
- * Answers. Calls that look for something return 1 when there is something, 0
- * when there is nothing yet, -ENODATA at the end (a file has one, a trace
- * buffer has none), and another negative errno when something went wrong. The
- * library starts no thread, has no global state, prints nothing and never
- * ends the program.
+ * Return values. A call that looks for something returns 1 if there is something, 0
+ * if there is nothing yet, -ENODATA at the end (a file has an end, a trace buffer has
+ * none), and another negative errno if something went wrong. The library starts no
+ * thread, has no global state, prints nothing and never ends the program.
  *
- * Threads. Handles are not locked: a tracemap_cpu, and whatever it was added
- * to, is used by one thread at a time. Different handles are independent.
+ * Threads. Handles are not locked: only one thread at a time may use a tracemap_cpu
+ * and the instance or merge that it belongs to. Different handles are independent.
+ *
+ * The manual pages of section 3 are made from the comments below, see man/page.awk.
  */
 #ifndef _TRACEMAP_H
 #define _TRACEMAP_H
@@ -55,11 +56,15 @@ struct trace_live_index;
 /**
  * enum tracemap_way - how a buffer is read
  * @TRACEMAP_CONSUME: the cheapest way to consume that this kernel has:
- *	@TRACEMAP_MAP where the mapping is cheap, else @TRACEMAP_READ
- * @TRACEMAP_READ: read(2): a copy, on any kernel
- * @TRACEMAP_MAP: mmap() and TRACE_MMAP_IOCTL_GET_READER. Mainline's kernels, from
- *	6.10 on, have it too, but there read(2) is cheaper
- * @TRACEMAP_OBSERVE: the live view: takes no event from a consumer, no system call
+ *	TRACEMAP_MAP where the mapping is cheap, else TRACEMAP_READ
+ * @TRACEMAP_READ: by read(2), which copies the events; every kernel can do it
+ * @TRACEMAP_MAP: by mmap(2) and TRACE_MMAP_IOCTL_GET_READER. Mainline kernels can do
+ *	it from 6.10 on, but there read(2) is cheaper
+ * @TRACEMAP_OBSERVE: by the live view: no event is taken from a consumer, and reading
+ *	costs no system call. Events that others have consumed are shown, too, until
+ *	they are overwritten. While the live view is open, the buffer cannot be
+ *	resized and no snapshot can be taken (EBUSY), but current_tracer can be
+ *	changed
  */
 enum tracemap_way {
 	TRACEMAP_CONSUME,
@@ -70,29 +75,31 @@ enum tracemap_way {
 
 enum {
 	/* In struct tracemap_options. */
-	TRACEMAP_FROM_NOW	= 1 << 0, /* not from the oldest event there is */
+	TRACEMAP_FROM_NOW	= 1 << 0, /* pass over the events that are there already */
 	TRACEMAP_IN_PLACE	= 1 << 1, /* observe without a copy, see tracemap_cpu_accept() */
 
 	/* In struct tracemap_record and struct tracemap_batch. */
 	TRACEMAP_RESET		= 1 << 8, /* the buffer was emptied right before */
-	TRACEMAP_LATE		= 1 << 9, /* merged, and older than one already told */
-	TRACEMAP_FRESH		= 1 << 10, /* from a source: see struct tracemap_source */
+	TRACEMAP_LATE		= 1 << 9, /* older than a record the merge has handed out */
+	TRACEMAP_FRESH		= 1 << 10, /* set by a source: see struct tracemap_source */
 };
 
-/* Of lost events whose number nobody knows. */
+/* Events were lost, and the kernel does not tell how many. */
 #define TRACEMAP_MISSED_UNKNOWN		UINT64_MAX
 
 /**
  * struct tracemap_options - how to open buffers
- * @size: sizeof(struct tracemap_options): it may grow
- * @way: how to read them
- * @flags: TRACEMAP_FROM_NOW, TRACEMAP_IN_PLACE (with TRACEMAP_OBSERVE only)
- * @nr_cpus: how many numbers @cpus has; 0: all CPUs that have a buffer
- * @cpus: which CPUs to open, by number
- * @wake_bytes: waits end when so many bytes are unread, where the kernel can
- *	tell; 0: by the instance's buffer_percent
- * @ahead_bytes: memory for what a merge reads ahead, for all these CPUs together;
- *	0: 64 MiB
+ * @size: sizeof(struct tracemap_options), since a later version may add members
+ * @way: how to read, see libtracemap(3)
+ * @flags: TRACEMAP_FROM_NOW passes over the events that are there, which, unless the
+ *	buffer is observed, means that they are consumed. TRACEMAP_IN_PLACE observes
+ *	without a copy, see tracemap_cpu_accept()
+ * @nr_cpus: how many numbers @cpus has; 0 for all CPUs that have a buffer
+ * @cpus: which CPUs to open, by number; each of them must have a buffer
+ * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for
+ *	what buffer_percent of the instance says
+ * @ahead_bytes: how much memory all these CPUs together may take for what
+ *	tracemap_merge_next() reads ahead; 0 for 64 MiB
  */
 struct tracemap_options {
 	size_t size;
@@ -104,7 +111,14 @@ struct tracemap_options {
 	uint64_t ahead_bytes;
 };
 
-/* The options that NULL stands for: consume, from the oldest, any event wakes. */
+/**
+ * tracemap_default_options - the options that NULL stands for
+ *
+ * Begin with these, and set what shall be different.
+ *
+ * Return: options to consume in the cheapest way, from the oldest event on, with waits
+ * that any event ends
+ */
 static inline struct tracemap_options tracemap_default_options(void)
 {
 	struct tracemap_options options;
@@ -115,22 +129,27 @@ static inline struct tracemap_options tracemap_default_options(void)
 	return options;
 }
 
+/*
+ * Programs have the size of a record compiled in, and fill it by themselves, since
+ * tracemap_merge_next() is inline. What a later version adds takes the reserved room, and
+ * is valid only where a flag says so.
+ */
+
 /**
- * struct tracemap_record - one event, or the loss of some
+ * struct tracemap_record - one event, or the loss of events
  * @ts: time stamp, in units of the trace clock
- * @data: the event, in place; NULL: there is none, but @missed or @flags tell
- *	of something that happened at @ts, which is 0 if the time is not known
- * @size: bytes of it, rounded up to 4 by the kernel
- * @cpu: whose buffer it comes from
- * @flags: TRACEMAP_RESET, TRACEMAP_LATE
- * @missed: events of that CPU that were lost right before this one, or
- *	TRACEMAP_MISSED_UNKNOWN
+ * @data: the event, where it lies, until the next call that moves on in the same
+ *	source. NULL if there is no event: then @missed or @flags tell what happened
+ *	at @ts, which is 0 if the time is not known
+ * @size: bytes of @data, rounded up to 4 by the kernel
+ * @cpu: the number of the CPU whose buffer it comes from
+ * @flags: TRACEMAP_RESET if the buffer was emptied right before; TRACEMAP_LATE if the
+ *	record is older than one that a merge has handed out
+ * @missed: how many events of that CPU were lost right before this one;
+ *	TRACEMAP_MISSED_UNKNOWN if the kernel does not tell the number
  *
- * @data is valid until the next call that moves on in the same source.
- *
- * Programs have its size compiled in, and fill it themselves by tracemap_merge_next().
- * What a later version adds takes the room behind it, and counts where a flag in @flags
- * says so.
+ * A loss that no event follows as yet comes as a record without data, and so does
+ * TRACEMAP_RESET.
  */
 struct tracemap_record {
 	uint64_t ts;
@@ -145,10 +164,10 @@ struct tracemap_record {
 };
 
 /**
- * tracemap_record_id - the id of an event, as events/.../id tells it
- * @rec: a record of the running kernel's
+ * tracemap_record_id - the id of an event, as the file events/.../id has it
+ * @rec: a record of the running kernel
  *
- * Return: the id, or -1 if the record is too short to have one.
+ * Return: the id, or -1 if the record is too short to have one
  */
 static inline int tracemap_record_id(const struct tracemap_record *rec)
 {
@@ -164,20 +183,24 @@ static inline int tracemap_record_id(const struct tracemap_record *rec)
 
 struct tracemap_cpu;
 
+/*
+ * Programs have the layout of the iterator compiled in, by this structure and by
+ * tracemap_merge_next(). What a later version adds to it takes the reserved room, so that
+ * the other members stay where they are.
+ */
+
 /**
- * struct tracemap_batch - the records of a sub-buffer that are new
- * @it: where they are
- * @missed: events lost right before the first, or TRACEMAP_MISSED_UNKNOWN
- * @flags: TRACEMAP_RESET
- * @cpu: whose they are
- * @events: how many of them were gone through; tracemap_batch_next() counts
+ * struct tracemap_batch - the new records of a sub-buffer
+ * @it: an iterator over the records
+ * @missed: how many events were lost right before the first, or
+ *	TRACEMAP_MISSED_UNKNOWN
+ * @flags: TRACEMAP_RESET if the buffer was emptied right before
+ * @cpu: the number of the CPU
+ * @events: how many records the caller has gone through
  *
- * To be as quick as parsing alone, copy @it, go through the copy with
- * subbuf_next(), then store it back and add to @events.
- *
- * Programs have the layout of @it compiled in, by this and by tracemap_merge_next().
- * What a later version adds to it takes the room behind it, so that all else stays
- * where it is. What a program copies of @it, and does not know, it leaves alone.
+ * Go through it by tracemap_batch_next(). Quicker, as quick as parsing alone: copy
+ * @it, go through the copy by subbuf_next(), store it back, and add the number of
+ * records to @events.
  */
 struct tracemap_batch {
 	struct subbuf_iter it;
@@ -192,7 +215,13 @@ struct tracemap_batch {
 	uint32_t events;
 };
 
-/* The next record of a batch; false: that was all. */
+/**
+ * tracemap_batch_next - take the next record of a batch, and count it
+ * @b: the batch
+ * @rec: filled, if there is a record
+ *
+ * Return: whether there was one
+ */
 static inline bool tracemap_batch_next(struct tracemap_batch *b,
 				       struct subbuf_record *rec)
 {
@@ -202,35 +231,148 @@ static inline bool tracemap_batch_next(struct tracemap_batch *b,
 	return true;
 }
 
+/**
+ * tracemap_cpu_open - open the buffer of one CPU
+ * @cpu: set to a new handle; left alone on failure
+ * @dir: the folder of the instance: /sys/kernel/tracing, or one in instances/ there
+ * @number: the number of the CPU
+ * @options: as for tracemap_open(), but @nr_cpus, @cpus and @wake_bytes do not matter.
+ *	NULL: consume, from the oldest event on
+ *
+ * If another consumer has read a part of the oldest sub-buffer, the records begin
+ * behind that part.
+ *
+ * Return: 0, or a negative errno, one of those of tracemap_open()
+ */
 int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
 		      const struct tracemap_options *options);
+/**
+ * tracemap_cpu_open_file - read sub-buffers out of a file or a pipe
+ * @cpu: set to a new handle; left alone on failure
+ * @fd: the file, which is read from its present position on. It stays the caller's, who
+ *	must not close it before the handle
+ * @number: any number, which the records shall have as their CPU
+ * @format: the layout of the sub-buffers, see subbuf_format_parse(); events/header_page
+ *	of the kernel that wrote the file tells it
+ *
+ * The file has one sub-buffer behind the other, as a copy of trace_pipe_raw has. Make a
+ * pipe O_NONBLOCK, else taking a record waits for it.
+ *
+ * Return: 0, or a negative errno
+ * * -EINVAL - There cannot be such a format: fill it by subbuf_format_parse().
+ * * -EBADF - @fd is no open file.
+ * * -ENOMEM - There is no memory.
+ */
 int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
 			   const struct subbuf_format *format);
+
+/**
+ * tracemap_cpu_close - close one CPU's buffer, or a file
+ * @cpu: the handle, or NULL, but not one that tracemap_get_cpu() returned
+ *
+ * Its records and batches are gone. What was fetched from a consumed buffer and not
+ * looked at is lost.
+ */
 void tracemap_cpu_close(struct tracemap_cpu *cpu);
 
+/**
+ * tracemap_cpu_fetch - get the new records of a sub-buffer at once
+ * @cpu: the handle
+ * @batch: set to the records, if there are any. They belong to the handle, and are
+ *	valid until the next call that fetches from it
+ *
+ * A batch begins behind the last record that tracemap_cpu_next() or the caller of
+ * tracemap_cpu_fetch() took. The next call gives again what the caller has not gone
+ * through, as @it of the batch says, then without the loss. A batch may have no record,
+ * and only tell a loss or a reset.
+ *
+ * Return: 1 if there is something, 0 if there is nothing yet, or a negative errno,
+ * for a file whatever read(2) says
+ * * -ENODATA - The file is at its end.
+ * * -EBADMSG - The sub-buffer is damaged, or a file ends within one. Records handed out
+ *   before are good, the rest of the sub-buffer is lost; it is counted as missed only if
+ *   the buffer is observed. Call again to go on behind the damage.
+ * * -EPROTO - The kernel says what cannot be: close the handle.
+ * * -EINTR - A signal ended the wait for a file that can wait: call again.
+ */
 int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch);
+
+/**
+ * tracemap_cpu_accept - ask whether what was read in place is what the kernel wrote
+ * @cpu: the handle, after tracemap_cpu_fetch()
+ *
+ * The writer may overwrite what an observer is reading. A batch is therefore a copy
+ * that was checked, unless the handle was opened with TRACEMAP_IN_PLACE: then it is the
+ * buffer itself, and what was read of it is valid only if this call returns 1.
+ * Until then, do nothing that cannot be undone. Before the call, the batch must have its
+ * iterator where reading ended, and the number of records in @events. A batch that was
+ * not accepted is given again by the next tracemap_cpu_fetch().
+ *
+ * Return: 1 if all of it is what the kernel wrote, which is always so without
+ * TRACEMAP_IN_PLACE; 0 if none of it is, its loss included, because it was overwritten
+ * meanwhile; or a negative errno
+ * * -EBADMSG - The records are good up to the damage where the iterator stopped.
+ * * -EINVAL - There is no batch.
+ */
 int tracemap_cpu_accept(struct tracemap_cpu *cpu);
+
+/**
+ * tracemap_cpu_peek - look at the next record without taking it
+ * @cpu: the handle
+ * @rec: filled, if there is a record
+ *
+ * Return: what tracemap_cpu_next() will return, which then takes the same record
+ */
 int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec);
+
+/**
+ * tracemap_cpu_next - take the next record
+ * @cpu: the handle
+ * @rec: filled, if there is a record
+ *
+ * Return: 1 if there is a record, 0 if there is none yet, or a negative errno, also one
+ * of those of tracemap_cpu_fetch()
+ * * -EINVAL - The handle was opened with TRACEMAP_IN_PLACE: use tracemap_cpu_fetch().
+ */
 int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
 
+/**
+ * tracemap_cpu_number - the number of the CPU
+ * @cpu: the handle
+ *
+ * Return: the number that was given when the handle was opened
+ */
 int tracemap_cpu_number(const struct tracemap_cpu *cpu);
+
+/**
+ * tracemap_cpu_way - how the buffer is read
+ * @cpu: the handle
+ *
+ * Return: TRACEMAP_READ, TRACEMAP_MAP or TRACEMAP_OBSERVE, where TRACEMAP_CONSUME was
+ * asked for the one that was chosen
+ */
 enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu);
+
+/**
+ * tracemap_way_name - a word for a way to read
+ * @way: any way
+ *
+ * Return: "consume", "read", "map" or "observe"; "unknown" for another number
+ */
 const char *tracemap_way_name(enum tracemap_way way);
 
 /**
- * struct tracemap_figures - what a CPU's buffer tells of itself
+ * struct tracemap_figures - counts of a CPU's buffer
  * @committed: events committed
- * @overwritten: of these, overwritten unread
- * @consumed: of these, taken by consumers
+ * @overwritten: how many of these were overwritten before a consumer read them
+ * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
  * @used: sub-buffers that hold unread events
- * @nr_subbufs: sub-buffers there are
- * @subbuf_size: bytes of one
- * @epoch: changes when the buffer is emptied: all counts restart
- * @ahead: events that a merge has read ahead into this handle and not handed out
- *
- * @committed and @overwritten are exact as of the last finished sub-buffer when
- * observed, and as of the last GET_READER or read when mapped.
+ * @nr_subbufs: sub-buffers of the buffer
+ * @subbuf_size: bytes of a sub-buffer
+ * @epoch: changes when the buffer is emptied, and all counts begin anew
+ * @ahead: events that a merge has read ahead into this handle and not handed out; no
+ *	other reader has them
  */
 struct tracemap_figures {
 	uint64_t committed;
@@ -247,9 +389,15 @@ struct tracemap_figures {
 	uint64_t reserved[7];
 };
 
-/*
- * How many events are there to be read, about. Who has caught up has consumed of
- * the sub-buffer that is being written, of which @committed knows nothing yet.
+/**
+ * tracemap_figures_unread - about how many events there are to read
+ * @f: the figures
+ *
+ * A consumer that has caught up has consumed events of the sub-buffer that is being
+ * written, which @committed does not count yet. Where @consumed is beyond @committed
+ * for that reason, the buffer is taken to have none.
+ *
+ * Return: the number of events that no consumer has read, and those of @ahead
  */
 static inline uint64_t tracemap_figures_unread(const struct tracemap_figures *f)
 {
@@ -258,22 +406,43 @@ static inline uint64_t tracemap_figures_unread(const struct tracemap_figures *f)
 	return f->ahead + (f->committed > passed ? f->committed - passed : 0);
 }
 
+/**
+ * tracemap_cpu_figures - read the counts of a buffer
+ * @cpu: the handle
+ * @figures: filled
+ *
+ * Where the CPU is mapped or observed, and the kernel has the live view, this costs no
+ * system call, and does not count events of the sub-buffer that is being written.
+ * Elsewhere it reads per_cpu/cpuN/stats: then @used is an estimate from the bytes
+ * unread, @nr_subbufs one from buffer_size_kb unless the CPU is mapped, and @epoch is
+ * 0.
+ *
+ * Return: 0, or a negative errno, which may be one of reading that file
+ * * -EAGAIN - The buffer is being emptied, or the writer is too quick: try again later.
+ * * -EOPNOTSUPP - A file has no figures.
+ */
 int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 			 struct tracemap_figures *figures);
 
 /**
- * struct tracemap_raw - the memory of a CPU's buffer, for one's own reader
- * @fd: trace_pipe_raw; trace_live where the buffer is observed
- * @meta: the meta page, NULL where trace_pipe_raw is not mapped
- * @meta_size: bytes of it
- * @subbufs: sub-buffer 0, the others behind it
- * @subbufs_size: bytes of all of them
- * @index: the live index, NULL where there is none
- * @index_size: bytes of it that are mapped: with the sub-buffers where the buffer is
- *	observed, else those before them
- * @format: layout of a sub-buffer
- * @reader: id of the reader sub-buffer in @subbufs, as of the last time a consumer
+ * struct tracemap_raw - the memory of a CPU's buffer, for a reader of the caller's own
+ * @fd: trace_pipe_raw of the CPU, or trace_live where the buffer is observed, for
+ *	ioctl(2) and poll(2)
+ * @meta: the meta page, described in linux/trace_mmap.h; NULL where the buffer is
+ *	observed
+ * @meta_size: bytes of the meta page
+ * @subbufs: sub-buffer 0, with the others behind it
+ * @subbufs_size: bytes of all sub-buffers
+ * @index: the live index, described in linux/trace_live.h; NULL where the kernel has
+ *	none
+ * @index_size: bytes mapped at @index. Where the buffer is observed this includes the
+ *	sub-buffers, as tracemap/live.h wants it; where it is consumed by mapping it is
+ *	the index alone
+ * @format: the layout of a sub-buffer, for subbuf(3)
+ * @reader: the id of the reader sub-buffer in @subbufs, as of the last time a consumer
  *	read
+ *
+ * All pointers and sizes are NULL and 0 where the CPU is read by read(2).
  */
 struct tracemap_raw {
 	int fd;
@@ -290,22 +459,143 @@ struct tracemap_raw {
 	uint64_t reserved[8];
 };
 
+/**
+ * tracemap_cpu_raw - find the memory of a buffer
+ * @cpu: the handle
+ * @raw: filled; good until the handle is closed
+ *
+ * The memory may be read at any time, by the rules of linux/trace_mmap.h and
+ * linux/trace_live.h. A caller of TRACE_MMAP_IOCTL_GET_READER should take no records
+ * by the same handle.
+ *
+ * Return: 0
+ */
 int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw);
 
 /* ---- All CPUs of an instance ---- */
 
 struct tracemap;
 
+/**
+ * tracemap_open - open the buffers of all CPUs of an instance, or of some
+ * @t: set to a new handle; left alone on failure
+ * @dir: the folder of the instance: /sys/kernel/tracing, or one in instances/ there; see
+ *	tracemap_find_dir()
+ * @options: how to open them; NULL for tracemap_default_options()
+ *
+ * A CPU that has not been up since the instance was made has no buffer, and is left out
+ * unless @cpus of the options names it.
+ *
+ * Return: 0, or a negative errno
+ * * -ENOENT - There are no buffers in @dir: mount tracefs, make the instance, or correct
+ *   the name.
+ * * -EACCES, -EPERM - Only root may read them, or whoever has been given the files.
+ * * -ENXIO - No CPU has a buffer, or one of @cpus does not exist or has not been up since
+ *   the instance was made: name those that are in per_cpu/.
+ * * -EOPNOTSUPP - This kernel, or machine, cannot read in this way: open the buffers with
+ *   TRACEMAP_CONSUME.
+ * * -EBUSY - The buffer cannot be mapped because its snapshot is in use, by a trigger, a
+ *   histogram or a tracer: end that, or use TRACEMAP_READ. Or the instance is being
+ *   removed.
+ * * -EINVAL - The options make no sense: an unknown @way or flag, @nr_cpus without @cpus,
+ *   TRACEMAP_IN_PLACE without TRACEMAP_OBSERVE, or a @size that was not set.
+ * * -E2BIG - The options have something that this version of the library does not know.
+ * * -ENOMEM - There is no memory, or no address space to map the buffers: make these
+ *   smaller, or read fewer CPUs.
+ * * -EMFILE, -ENFILE - Too many files are open: raise the limit. A CPU needs two.
+ * * -EOVERFLOW - The buffer is too large for a 32-bit program to map: use TRACEMAP_READ.
+ * * -EAGAIN - The buffer is being emptied, again and again: try later.
+ * * -EPROTO - The kernel describes its buffers in a way that is not understood: a newer
+ *   library is needed.
+ */
 int tracemap_open(struct tracemap **t, const char *dir,
 		  const struct tracemap_options *options);
+
+/**
+ * tracemap_close - close the buffers of an instance
+ * @t: the handle, or NULL
+ *
+ * The handles of its CPUs are gone, too.
+ */
 void tracemap_close(struct tracemap *t);
+
+/**
+ * tracemap_rescan - open the buffers of CPUs that came up for the first time
+ * @t: the handle
+ *
+ * The new CPUs get the highest indices, and are read as the options of tracemap_open()
+ * say. If these named @cpus, no others are opened. A CPU that goes down keeps its
+ * buffer, and needs nothing.
+ *
+ * Return: how many CPUs are new, or a negative errno, one of those of tracemap_open();
+ * CPUs that were opened before the error stay
+ */
 int tracemap_rescan(struct tracemap *t);
 
+/**
+ * tracemap_nr_cpus - how many CPUs are open
+ * @t: the handle
+ *
+ * Return: their number
+ */
 unsigned int tracemap_nr_cpus(const struct tracemap *t);
+
+/**
+ * tracemap_get_cpu - the handle of one CPU
+ * @t: the handle
+ * @i: an index, from 0; this is not the number of the CPU
+ *
+ * Return: the handle, which tracemap_close() will close; NULL if @i is not below
+ * tracemap_nr_cpus()
+ */
 struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i);
 
+/**
+ * tracemap_wait - wait until a CPU has something
+ * @t: the handle
+ * @timeout_ms: how many milliseconds to wait at most; a negative number waits for ever,
+ *	0 only asks
+ *
+ * Take all there is, then wait. The wait ends when as many bytes of a CPU are unread as
+ * @wake_bytes of the options says, or, if that is 0, when buffer_percent of the instance
+ * is reached. Where the kernel can only do the latter, and neither is 0, the call looks
+ * at the buffers after 1, 2, 4 and so on up to 64 milliseconds.
+ *
+ * A CPU of which the caller has something in hand, such as half a batch, does not end
+ * the wait unless all CPUs have: the caller waits for the others. A CPU whose records wait
+ * in a merge ends the wait only when its buffer fills, so that the merge can read ahead.
+ * The call moves on: data of records already taken are gone.
+ *
+ * Return: 1 if there is something, even if that is an error of taking it; 0 if the time
+ * is over; or a negative errno
+ * * -EINTR - A signal came: handle it, and wait again.
+ * * -ENOMEM, -ENOSPC - epoll_ctl(2) has no room for more files: raise
+ *   /proc/sys/fs/epoll/max_user_watches.
+ */
 int tracemap_wait(struct tracemap *t, int timeout_ms);
+
+/**
+ * tracemap_fd - a descriptor for poll(2) or epoll(7) of the caller
+ * @t: the handle
+ *
+ * The descriptor is readable when tracemap_wait() would return 1. Call tracemap_arm()
+ * each time before you wait for it. Do not read, change or close it.
+ *
+ * Return: the descriptor
+ */
 int tracemap_fd(const struct tracemap *t);
+
+/**
+ * tracemap_arm - prepare the descriptor of tracemap_fd() for a wait
+ * @t: the handle, of whose CPUs all was taken
+ *
+ * This tells the kernel how far each CPU was read, as tracemap_wait() does before it
+ * sleeps.
+ *
+ * Return: 0 if the descriptor tells all that comes; a positive number of milliseconds,
+ * after which to look at the CPUs even if the descriptor did not become readable; or a
+ * negative errno, one of those of tracemap_wait()
+ */
 int tracemap_arm(struct tracemap *t);
 
 /* ---- The order of time ---- */
@@ -314,18 +604,19 @@ struct tracemap_merge;
 
 /**
  * struct tracemap_source - anything that has records in the order of time
- * @size: sizeof(struct tracemap_source): it may grow
- * @cpu: what to put into records
- * @arg: handed to the calls
- * @next: fill @rec and return 1; or 0, -ENODATA or another negative errno. The
- *	record stays valid until @release, which comes before the next @next
- * @release: the record is done with; may be NULL
+ * @size: sizeof(struct tracemap_source), since a later version may add members
+ * @cpu: the number that its records shall have as their CPU
+ * @arg: the first argument of both functions
+ * @next: a function that fills @rec and returns 1, or that returns 0 for nothing yet,
+ *	-ENODATA for the end, or another negative errno. The record has to stay valid
+ *	until @release is called
+ * @release: a function that is called when the record is no longer used, before @next is
+ *	called again; may be NULL
  *
- * While other sources have nothing, a record waits for as long as the merge is
- * told to, counted from when it was found. A source that finds several at once
- * sets TRACEMAP_FRESH in @rec->flags of the first, and does so every time it
- * finds more: the others were found with it. For a source that never does, time
- * is counted from the first record after it had nothing.
+ * While other sources have nothing, a record waits for @delay_ns of the merge from when
+ * it was found. A source that finds several records at once has to set TRACEMAP_FRESH in
+ * the flags of the first of them each time, so that the others wait from then, too. For
+ * a source that never sets it, they wait from the first record after it had nothing.
  */
 struct tracemap_source {
 	size_t size;
@@ -337,32 +628,137 @@ struct tracemap_source {
 
 /**
  * struct tracemap_merge_options - how to merge
- * @size: sizeof(struct tracemap_merge_options): it may grow
- * @delay_ns: how long a record waits for older ones of CPUs that have
- *	nothing, in real time, nanoseconds
+ * @size: sizeof(struct tracemap_merge_options), since a later version may add members
+ * @delay_ns: how long a record waits for older ones of sources that have nothing, in
+ *	nanoseconds of real time
  */
 struct tracemap_merge_options {
 	size_t size;
 	uint64_t delay_ns;
 };
 
+/**
+ * tracemap_merge_new - begin a merge
+ * @m: set to a new handle; left alone on failure
+ * @options: how to merge; NULL for a delay of 10 milliseconds
+ *
+ * If @options is NULL, and all that is merged are CPUs whose buffers have a live index,
+ * the delay is 1 millisecond, but the merge ends at most 100 waits a second: each wait
+ * that ends wakes up the caller, which writes events where idling, timers or scheduling
+ * are traced, and these have to wait as well.
+ *
+ * Return: 0, or a negative errno
+ * * -EINVAL - The options have no @size.
+ * * -E2BIG - The options have something that this version of the library does not know.
+ * * -ENOMEM - There is no memory.
+ */
 int tracemap_merge_new(struct tracemap_merge **m,
 		       const struct tracemap_merge_options *options);
+
+/**
+ * tracemap_merge_free - end a merge
+ * @m: the merge, or NULL
+ *
+ * Call it before what was added is closed, which it does not do. Records that were not
+ * handed out are the next that their tracemap_cpu has.
+ */
 void tracemap_merge_free(struct tracemap_merge *m);
+
+/**
+ * tracemap_merge_add_all - add all CPUs of an instance that the merge does not have yet
+ * @m: the merge
+ * @t: the instance; after tracemap_rescan(), add it again
+ *
+ * Return: 0, or a negative errno, one of those of tracemap_merge_add_cpu()
+ */
 int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t);
+
+/**
+ * tracemap_merge_add_cpu - add one CPU
+ * @m: the merge
+ * @cpu: its handle; as long as the merge has it, only the merge may take from it
+ *
+ * Return: 0, or a negative errno
+ * * -EEXIST - The CPU is in this merge already.
+ * * -EINVAL - The CPU was opened with TRACEMAP_IN_PLACE: open it without.
+ * * -ENOMEM - There is no memory.
+ */
 int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu);
+
+/**
+ * tracemap_merge_add_source - add anything else that has records in the order of time
+ * @m: the merge
+ * @source: how to get the records; the structure is copied
+ *
+ * Return: 0, or a negative errno
+ * * -EINVAL - The source has no @size, or no @next.
+ * * -E2BIG - The source has something that this version of the library does not know.
+ * * -ENOMEM - There is no memory.
+ */
 int tracemap_merge_add_source(struct tracemap_merge *m,
 			      const struct tracemap_source *source);
+
+/**
+ * tracemap_merge_take - do what tracemap_merge_next() does, as a plain call
+ * @m: the merge
+ * @rec: filled, if there is a record; its data are valid until the next call
+ *
+ * It is for other languages, which cannot use what is inline in C.
+ *
+ * Return: what tracemap_merge_next() returns
+ */
 int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec);
+
+/**
+ * tracemap_merge_turn - for the inline part of tracemap_merge_next() alone
+ * @m: the merge
+ * @rec: filled, if there is a record; its data are valid until the next call
+ * @ts: the time stamp of a record that was taken from its batch and is not the oldest
+ * @data: the data of that record
+ * @size: bytes of @data
+ * @before: where that record begins in its sub-buffer
+ *
+ * It keeps that record for later, and hands out the oldest one, of another source.
+ *
+ * Return: what tracemap_merge_next() returns
+ */
 int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, uint64_t ts,
 			const void *data, uint32_t size, const void *before);
+
+/**
+ * tracemap_merge_timeout - how long to wait when the merge had no record
+ * @m: the merge
+ * @timeout_ms: how many milliseconds the caller wants to wait; a negative number is for
+ *	ever
+ *
+ * Return: @timeout_ms, or less if a record may go out earlier; hand it to
+ * tracemap_wait()
+ */
 int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms);
+
+/**
+ * tracemap_merge_flush - hand out what there is, without waiting for older records
+ * @m: the merge
+ *
+ * This holds until tracemap_merge_next() says that there is nothing more. It is for the
+ * end, when no program writes events any more, or for when a delay is worse than a
+ * record out of order.
+ */
 void tracemap_merge_flush(struct tracemap_merge *m);
+
+/**
+ * tracemap_merge_failed_cpu - tell which source the last error was of
+ * @m: the merge
+ *
+ * Return: the number that the records of that source have as their CPU; -1 if there was
+ * no error
+ */
 int tracemap_merge_failed_cpu(const struct tracemap_merge *m);
 
 /*
- * How a struct tracemap_merge begins: whose turn it is, and until when. It may grow: what
- * is behind belongs to the library.
+ * How a struct tracemap_merge begins: the batch whose records go out now, and up to which
+ * time stamp they may. A later version may make it longer; all behind it belongs to the
+ * library.
  */
 struct tracemap_merge_head {
 	struct tracemap_batch *run;
@@ -370,15 +766,22 @@ struct tracemap_merge_head {
 };
 
 /**
- * tracemap_merge_next - the next record in the order of time
+ * tracemap_merge_next - take the next record in the order of time
  * @m: the merge
- * @rec: where to put it; valid until the next call
+ * @rec: filled, if there is a record; its data are valid until the next call
  *
- * Most records are one of several that follow each other on the same CPU. For
- * these the library need not be called. All else: see tracemap_merge_take().
+ * A record is handed out when no older one can come: every other source has a later one,
+ * or still has nothing @delay_ns after this one was found. If an older one comes
+ * nevertheless, it is handed out at once, with TRACEMAP_LATE in its flags. No record is
+ * dropped, and records of one source keep their order. Of records with the same time
+ * stamp any may come first.
  *
- * Return: 1; 0 if there is nothing yet, or what there is has to wait;
- * -ENODATA at the end of all sources; another negative errno if one has failed
+ * Return: 1 if there is a record, 0 if there is none yet or it has to wait, or a negative
+ * errno, which may be one of a source. After the error of a source the next call goes on
+ * with the other sources, and after -EINTR, and -EBADMSG of a CPU, with that one as well
+ * * -ENODATA - All sources are at their end, or there are none.
+ * * -EBADMSG - A sub-buffer of a CPU is damaged, and tracemap_merge_failed_cpu() tells of
+ *   which: call again to go on behind the damage.
  */
 static inline int tracemap_merge_next(struct tracemap_merge *m, struct tracemap_record *rec)
 {
