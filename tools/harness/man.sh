@@ -9,13 +9,14 @@ pages=("$library"/man/*.3)
 
 install_library()
 {
-	make -C "$library" O="$work/lib" PREFIX="$work/prefix" install
+	# page.awk may use nothing that POSIX awk does not have: Debian's default is mawk.
+	make -C "$library" O="$work/lib" PREFIX="$work/prefix" AWK='gawk --posix' install
 	[ -e "$work/prefix/lib/libtracemap-event.so" ]
 	[ -e "$work/prefix/lib/libtracemap-bpf.so" ]
 }
 
-# header PAGE: tracemap.h, or whichever the page says it is about
-header() { "$library/man/page.sh" synopsis "$1" | sed -n 's|^#include <tracemap/\(.*\)>|\1|p'; }
+# made PAGE: the page that was installed, which is made of this one
+made() { echo "$work/prefix/share/man/man3/${1##*/}"; }
 
 # modules PAGE: the names that its reader gives to pkg-config
 modules() { sed -n 's/^\.RI "cc .*\\-\\-libs \(.*\))"$/\1/p' "$1" | sed 's/\\-/-/g'; }
@@ -31,7 +32,7 @@ example()
 	flags=$(pc ${4:+--static} --cflags --libs ${flags:-libtracemap})
 
 	name=$work/$(basename "$page" .3).c
-	"$library/man/page.sh" example "$page" >"$name"
+	"$library/man/page.sh" example "$(made "$page")" >"$name"
 	# shellcheck disable=SC2086
 	gcc -O2 -Wall -Wextra -Werror ${4:-} -x ${language/ / -std=} "$name" -x none \
 		-o "$output" $flags

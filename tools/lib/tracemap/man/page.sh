@@ -3,8 +3,7 @@
 #
 # page.sh names PAGE: what its NAME section names, a line each
 # page.sh install FOLDER PAGE...: copy pages, and let the other names link to them
-# page.sh synopsis|example PAGE: the C of this section as its reader sees it;
-#	takes mandoc
+# page.sh example PAGE: the C of this section as its reader sees it; takes mandoc
 
 names()
 {
@@ -28,19 +27,17 @@ install_pages()
 	done
 }
 
-# Section titles begin lines; what compiles a program is said in a line of its own.
-section()
+# Section titles begin lines. The program is below the words that say what it does.
+example()
 {
-	mandoc -Tascii -Owidth=120 "$2" | sed 's/.\x08//g' |
-		awk -v section="$1" '/^[A-Z]/ { inside = $0 == section; next }
-			inside && !/^ *cc / { sub(/^ {7}/, ""); print }'
+	mandoc -Tascii -Owidth=120 "$1" | sed 's/.\x08//g' |
+		awk '/^[A-Z]/ { inside = $0 == "EXAMPLE"; next }
+			inside { sub(/^ {7}/, ""); print }' | sed -n '/^#include/,$p'
 }
 
-# The program is below the words that say what it does.
 case $1 in
 names)		names "$2" ;;
 install)	shift; install_pages "$@" ;;
-synopsis)	section SYNOPSIS "$2" ;;
-example)	section EXAMPLE "$2" | sed -n '/^#include/,$p' ;;
-*)		echo "page.sh $1: not one of names, install, synopsis, example" >&2; exit 2 ;;
+example)	example "$2" ;;
+*)		echo "page.sh $1: not one of names, install, example" >&2; exit 2 ;;
 esac
