@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test of the core without a kernel: sub-buffers out of files and pipes, whole,
- * cut off and damaged; an instance made of pipes, waited for; an observer of the
- * simulated buffer of live_sim.h.
+ * Test the core without a kernel: sub-buffers out of files and pipes, whole, cut off and
+ * damaged; waiting for an instance that is made of pipes; and an observer of the simulated
+ * buffer of live_sim.h.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

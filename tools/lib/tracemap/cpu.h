@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * What the parts of libtracemap know of a tracemap_cpu and its users do not.
+ * The inside of a tracemap_cpu, for the files of libtracemap.
  *
- * A way to read brings one batch at a time into @batch, and calls it back into
- * question at most once, when it is done with. All that is above - records,
- * peeking, a batch left half gone through - is in cpu.c and the same for all.
+ * A way to read fetches one batch at a time into @batch. Only when the batch is settled
+ * does the way check it once more, and may then report an error. All the rest, such as
+ * taking records, peeking, and a batch that was gone through in part, is in cpu.c and the
+ * same for all ways.
  */
 #ifndef _TRACEMAP_CPU_H
 #define _TRACEMAP_CPU_H
@@ -17,23 +18,23 @@
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define tracemap__unlikely(x)	__builtin_expect(!!(x), 0)
 
-/* What may be read ahead where nothing else was said. */
+/* How much memory a merge may read ahead into, unless the options say otherwise. */
 #define TRACEMAP__AHEAD_BYTES	(64 << 20)
 
 /**
  * struct way - one way to read a CPU's buffer
- * @name: for people
- * @fetch: put what is new into cpu->batch and return 1, or return 0 or a negative
- *	errno and leave it empty
- * @settle: the batch is done with; a negative errno tells what was wrong with
- *	it. It is cleared afterwards
- * @arm: make poll() tell of what comes after what was fetched; 0, or a negative
- *	errno if that is not possible now. NULL: poll() is what it is
- * @is_filling: more than a quarter of the buffer is yet to be fetched. NULL: to know
- *	that costs more than to fetch
+ * @name: what tracemap_way_name() returns
+ * @fetch: put what is new into cpu->batch and return 1; or return 0 or a negative errno,
+ *	and leave the batch empty
+ * @settle: called when the caller has gone through the batch, which is cleared
+ *	afterwards; returns a negative errno if something was wrong with it
+ * @arm: let poll() tell what comes after the events that were fetched; returns a negative
+ *	errno if that is not possible now. NULL if the way cannot choose what poll() tells
+ * @is_filling: returns whether more than a quarter of the buffer is yet to be fetched.
+ *	NULL if asking costs more than fetching
  * @figures: see tracemap_cpu_figures()
- * @raw: add what it has mapped
- * @close: let go of what open of the way has taken
+ * @raw: add the memory that the way has mapped
+ * @close: free what opening the way has taken
  */
 struct way {
 	const char *name;
@@ -46,23 +47,23 @@ struct way {
 	void (*close)(struct tracemap_cpu *cpu);
 };
 
-/* read(2): @buffer holds one sub-buffer, @got bytes of the next are there. */
+/* Reading by read(2): @buffer is for one sub-buffer; @got bytes of the next one are there. */
 struct read_state {
 	unsigned char *buffer;
 	uint32_t got;
-	bool endless;		/* a trace buffer: to have nothing is not the end */
-	bool cut;		/* the last one was, and that is yet to be told */
+	bool endless;		/* it is a trace buffer, where reading nothing is no end */
+	bool cut;		/* the file ended within a sub-buffer, which is yet to be told */
 };
 
 /*
- * The mapping. @it stands where the reading stopped in the sub-buffer @id;
- * @subbuf_ts tells whether that is still what it was. Of trace_live the index
- * alone is mapped: it tells figures, and what to wait for.
+ * Reading by the mapping. @it is where reading stopped in the sub-buffer @id, if
+ * @subbuf_ts is still the time stamp of that sub-buffer. The index of trace_live is mapped
+ * without the sub-buffers, for figures and waits.
  */
 struct map_state {
 	const struct trace_buffer_meta *meta;
 	size_t size;
-	struct live_mapping live;	/* index NULL: there is none */
+	struct live_mapping live;	/* its index is NULL if there is none */
 	const unsigned char *subbufs;
 	uint32_t nr_subbufs;
 	struct subbuf_iter it;
@@ -70,14 +71,14 @@ struct map_state {
 	uint64_t entries;
 	uint64_t epoch;
 	uint32_t id;
-	bool emptied;		/* and that is yet to be told */
-	struct live_observer observer;	/* of @live: it follows no event */
+	bool emptied;		/* the buffer was emptied, which is yet to be told */
+	struct live_observer observer;	/* of @live, for figures; it follows no event */
 };
 
 struct observe_state {
 	struct live_mapping mapping;
 	struct live_observer observer;
-	void *copy;		/* NULL: in place */
+	void *copy;		/* NULL: batches are in place */
 };
 
 /* Memory to read ahead, and how much of it is in use, in bytes. */
@@ -89,14 +90,14 @@ struct ahead_room {
 /**
  * struct ahead - what was read ahead, see ahead.c
  * @first: the oldest batch of the queue
- * @last: the newest
- * @out: the copy that the batch in hand is on, NULL: that is where the way to read
+ * @last: the newest batch of the queue
+ * @out: the copy in which the batch in hand is; NULL if that is where the way to read
  *	has put it
- * @events: in the queue
- * @used: bytes of the copies, @out included
- * @error: of fetching, to be told behind the queue
- * @room: what the copies may take
- * @own_room: of a CPU that was opened alone
+ * @events: events in the queue
+ * @used: bytes of all copies, with @out
+ * @error: an error of fetching, which is told when the queue is empty
+ * @room: the memory that the copies may take
+ * @own_room: this memory, of a CPU that was opened without an instance
  */
 struct ahead {
 	struct ahead_batch *first;
@@ -110,32 +111,33 @@ struct ahead {
 };
 
 /*
- * What has become of the batch that was fetched last:
+ * The state of the batch that was fetched last:
  *
- *	state		what it is			next
+ *	state		what it means			next state
  *
- *	BATCH_NONE	settled, or there was none	BATCH_HELD: another was fetched
+ *	BATCH_NONE	it is settled, or there was	BATCH_HELD: another was fetched
+ *			none
  *	BATCH_HELD	its records are taken one	BATCH_GIVEN: tracemap_cpu_fetch() hands
  *			by one, and its loss with	out all that is left; BATCH_NONE: it
  *			the first			was gone through
  *	BATCH_GIVEN	the caller goes through it,	BATCH_HELD: a merge puts it back;
- *			and knows of its loss		BATCH_NONE: it was gone through
+ *			and was told its loss		BATCH_NONE: it was gone through
  */
 enum cpu_batch { BATCH_NONE, BATCH_HELD, BATCH_GIVEN };
 
 /*
- * How a CPU is waited for. Each time it is armed, cpu->told_by becomes one of the
- * last two: BY_POSITION where the kernel takes a position, else BY_POLL. Nothing
- * changes while a record of it is in hand, but that the file is not waited for.
+ * How the library waits for a CPU. Each time it arms the CPU, cpu->told_by becomes one of
+ * the last two: BY_POSITION where the kernel takes a position, else BY_POLL. While a record
+ * of the CPU is in hand this stays as it is, and the file is not waited for.
  */
 enum cpu_told_by {
 	BY_NOTHING,		/* not armed yet, or epoll_ctl() has failed */
-	BY_POSITION,		/* told to @live_fd: readable as soon as there is more */
-	BY_POLL,		/* @fd, or @live_fd if there is no other */
+	BY_POSITION,		/* @live_fd knows the position: readable if there is more */
+	BY_POLL,		/* poll() of @fd, or of @live_fd if there is no other */
 };
 
 /*
- * What poll() is worth, where it is all there is:
+ * How far what poll() says can be relied on, for a CPU that is BY_POLL:
  *
  *	state		waited for	looked at	next, when armed
  *
@@ -146,36 +148,43 @@ enum cpu_told_by {
  *	POLL_MISLEADS	no		after a while	POLL_MISLEADS until fetching
  *							found something, then as above
  *
- * It is POLL_LATE that is next where poll() may wait for more than any event. The
- * first two become POLL_CLAIMS when the epoll descriptor says that there is more.
+ * POLL_LATE is next where poll() may wait for more than one event, else POLL_EXACT.
+ * Both become POLL_CLAIMS when the epoll descriptor says that there is more.
  */
 enum cpu_poll { POLL_EXACT, POLL_LATE, POLL_CLAIMS, POLL_MISLEADS };
 
-/* FETCHED_MORE stays, whatever comes after it. */
+/* What was fetched since the CPU was armed: once it is FETCHED_MORE, it stays so. */
 enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
 
 /**
  * struct tracemap_cpu - the buffer of a CPU, or a file that has sub-buffers
- * @batch: what was fetched last; empty if that is done with
- * @in_hand: what is to be done with it; BATCH_GIVEN: it was to begin at @given_at
- * @merge_waits: a merge has taken the next record out of @batch: does it wait, for other
- *	CPUs? NULL: no merge has
- * @error: of a batch that is gone, to be told by the next call that looks
- * @arrived: when @batch was read ahead, by CLOCK_MONOTONIC, ns; 0: it was not
- * @ahead: batches behind it
- * @number: of the CPU
- * @flags: from the options
- * @owns_fd: it is to be closed
- * @dir: per_cpu/cpuN, or -1
- * @live_fd: trace_live there, which tells when there is more, or -1
- * @told_by: the file of it that the instance's epoll descriptor has
- * @events: what that waits for: EPOLLIN, or 0 while it would tell nothing new
- * @poll: what poll() of the buffer is worth
- * @fetched: since it was armed by poll() last
- * @idle: times it was armed by poll() since something was found
+ * @batch: what was fetched last; empty if that was settled
+ * @given_at: where @batch began when tracemap_cpu_fetch() handed it out
+ * @in_hand: the state of @batch
+ * @merge_waits: whether the merge that has taken the next record out of @batch waits for
+ *	other CPUs; NULL if no merge has
+ * @error: an error of a batch that is gone, which the next call that fetches tells
+ * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
+ * @ahead: the batches behind @batch
+ * @way: how the buffer is read
+ * @format: the layout of a sub-buffer
+ * @fd: trace_pipe_raw, or the file, or -1
+ * @live_fd: trace_live, which tells when there is more, or -1
+ * @number: the number of the CPU
+ * @flags: those of the options
+ * @owns_fd: whether to close @fd
+ * @dir: the folder per_cpu/cpuN, or -1
+ * @told_by: which file the epoll descriptor of the instance has
+ * @events: what it waits for: EPOLLIN, or 0 while it would tell nothing new
+ * @poll: how far what poll() says can be relied on
+ * @fetched: what was fetched since it was armed by poll() last
+ * @idle: how often it was armed by poll() since something was found
+ * @read: the state of reading by read(2)
+ * @map: the state of reading by the mapping
+ * @observe: the state of reading by the live view
  *
- * Who goes through @batch with an iterator of its own stores it back before a
- * call that fetches or waits: what seems to be left is not waited for.
+ * A caller that goes through @batch with an iterator of its own stores the iterator back
+ * before it fetches or waits: the library does not wait for what seems to be left.
  */
 struct tracemap_cpu {
 	struct tracemap_batch batch;
@@ -211,7 +220,7 @@ struct tracemap_cpu {
 extern const struct way tracemap__way_read, tracemap__way_map, tracemap__way_observe;
 
 /*
- * Begin to read in a way; @cpu has all but what belongs to the way, and that is
+ * Begin to read in this way. All members of @cpu are set but those of the way, which are
  * zero. On success cpu->way is set.
  */
 int tracemap__open_read(struct tracemap_cpu *cpu);
@@ -219,39 +228,42 @@ int tracemap__open_map(struct tracemap_cpu *cpu);
 int tracemap__open_observe(struct tracemap_cpu *cpu);
 
 /*
- * May a struct of an application, which begins with its own @size, be taken as one of
- * @known bytes? 0; -EINVAL: it has less than @least; -E2BIG: there is something behind.
+ * Check a structure of an application, of which the library knows @known bytes. Returns
+ * -EINVAL if its @size is below @least, -E2BIG if a byte behind those known is not 0.
  */
 int tracemap__check_size(const void *given, size_t size, size_t least, size_t known);
 
-/* As an application's options say, with the fields filled in that it does not know. */
+/* Copy the options of an application, and fill in the members that it does not know. */
 int tracemap__options(struct tracemap_options *options,
 		      const struct tracemap_options *given);
 
-/* Be done with a batch, and fetch what comes behind it. */
+/* Settle the batch, and fetch the next one. */
 int tracemap__refill(struct tracemap_cpu *cpu);
 
-/* Be done with a batch that was gone through to its end; its error is kept. */
+/* Settle a batch that was gone through to its end, and keep its error for later. */
 void tracemap__finish(struct tracemap_cpu *cpu);
 
-/* What comes next of the way to read. */
+/* Fetch from the way to read, past what was read ahead. */
 int tracemap__fetch_now(struct tracemap_cpu *cpu);
 
 /*
- * Read ahead what there is. @from is in the batch in hand, at or before its
- * iterator: what is there from it on stays good, but may move by @moved bytes.
- * Returns 1 if there may be more, 0 if not, -ENOBUFS: there is, but no room.
+ * Read ahead what there is. @from is in the batch in hand, at or before its iterator: the
+ * bytes from there on stay valid, but may move by @moved bytes. Returns 1 if there may be
+ * more, 0 if there is none, -ENOBUFS if there is more, but no room.
  */
 int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved);
 
-/* The next batch of the queue, or the error behind it, becomes that of @cpu. 0: neither */
+/*
+ * Take the next batch of the queue: returns 1, or the error behind the queue, or 0 if
+ * there is neither.
+ */
 int tracemap__ahead_take(struct tracemap_cpu *cpu);
 
-/* The batch in hand, which is ahead.out, is done with; -EBADMSG: it was damaged. */
+/* Free the copy ahead.out, in which the batch in hand was; -EBADMSG if it was damaged. */
 int tracemap__ahead_done(struct tracemap_cpu *cpu);
 void tracemap__ahead_free(struct tracemap_cpu *cpu);
 
-/* Will the writer overwrite soon what was not fetched yet? */
+/* Will the writer soon overwrite what was not fetched yet? */
 static inline bool tracemap__is_filling(const struct tracemap_cpu *cpu)
 {
 	if (cpu->dir < 0)	/* a file */
@@ -259,14 +271,14 @@ static inline bool tracemap__is_filling(const struct tracemap_cpu *cpu)
 	return !cpu->way->is_filling || cpu->way->is_filling(cpu);
 }
 
-/* Has it an index that tells of new events at no cost? */
+/* Is there an index, which tells new events without a system call? */
 static inline bool tracemap__has_index(const struct tracemap_cpu *cpu)
 {
 	return cpu->way == &tracemap__way_observe ||
 	       (cpu->way == &tracemap__way_map && cpu->map.live.index);
 }
 
-/* Bytes of records in a quarter of its buffer, which has an index. */
+/* Bytes of records in a quarter of the buffer, for a CPU that has an index. */
 static inline uint64_t tracemap__quarter(const struct tracemap_cpu *cpu)
 {
 	const struct live_observer *o = cpu->way == &tracemap__way_map ? &cpu->map.observer :
@@ -275,10 +287,10 @@ static inline uint64_t tracemap__quarter(const struct tracemap_cpu *cpu)
 	return (uint64_t)o->nr_subbufs * (cpu->format.subbuf_size - cpu->format.data_offset) / 4;
 }
 
-/* Figures out of per_cpu/cpuN/stats, for ways that have no others. */
+/* Read the figures out of per_cpu/cpuN/stats, for ways that have no others. */
 int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 
-/* The same as an observer sees them. */
+/* Read the figures out of the index. */
 int tracemap__live_figures(const struct live_observer *o, struct tracemap_figures *f);
 
 int tracemap__open_at(int dir, const char *name, int flags);
@@ -293,20 +305,20 @@ static inline bool tracemap__batch_in_hand(const struct tracemap_cpu *cpu)
 	return b->it.next < b->it.end || (cpu->in_hand == BATCH_HELD && (b->missed || b->flags));
 }
 
-/* Has it, or what was read ahead, or the merge? */
+/* Are there records not taken yet in the batch, in what was read ahead, or in a merge? */
 static inline bool tracemap__in_hand(const struct tracemap_cpu *cpu)
 {
 	return cpu->merge_waits || cpu->ahead.first || cpu->ahead.error ||
 	       tracemap__batch_in_hand(cpu);
 }
 
-/* Has a merge looked for more, and does a record of this CPU wait all the same? */
+/* Does a record of this CPU wait in a merge, which has looked for older ones? */
 static inline bool tracemap__waits_in_merge(const struct tracemap_cpu *cpu)
 {
 	return cpu->merge_waits && *cpu->merge_waits;
 }
 
-/* The batch of @it, which stands before its first record. */
+/* Make a batch of the records of @it. */
 static inline void tracemap__set_batch(struct tracemap_cpu *cpu,
 				       const struct subbuf_iter *it, uint64_t missed,
 				       uint32_t flags)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A decoder: the formats of events, read when one is first seen, or when it
- * was switched on already as the decoder was made.
+ * A decoder, which knows the formats of events. It reads those of events that are switched
+ * on when it is made, and any other when it first sees the event.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "event_program.h"
 #include "read_file.h"
 
-/* How long an id that nobody knows is left alone. */
+/* How long the decoder does not look again for an id that the kernel did not know. */
 #define AGAIN_MS	1000
 
 uint64_t event_now_ms(void)

@@ -9,10 +9,10 @@
 
 #include "event_line.h"
 
-/* What the text of an event looks like in the kernel's own file. */
+/* What the text of an event looks like in the kernel's file "trace". */
 enum event_kind {
-	KIND_UNKNOWN,		/* not looked at yet */
-	KIND_GENERIC,		/* "name: " and the print format */
+	KIND_UNKNOWN,		/* the format was not looked at yet */
+	KIND_GENERIC,		/* "name: ", and what the print format makes */
 	KIND_FUNCTION,
 	KIND_FUNC_REPEATS,
 	KIND_PRINT,
@@ -25,26 +25,26 @@ enum event_kind {
 	KIND_SYSCALL_EXIT,
 	KIND_PROBE,
 	KIND_RETPROBE,
-	KIND_CALL,		/* of the tracer function_graph */
+	KIND_CALL,		/* this and the next are of the tracer function_graph */
 	KIND_RETURN,
 };
 
-/* Fields of an event that tell the name of a process. */
+/* Two fields of an event, which together tell the name of a process. */
 struct event_naming {
 	struct tep_format_field *pid, *comm;
 };
 
 struct event_program;
 
-/* One a known id. */
+/* What the decoder knows about an event id. */
 struct event_format {
-	struct tep_event *event;	/* NULL: there is none, as of @looked */
+	struct tep_event *event;	/* NULL: there was no such event at @looked */
 	enum event_kind kind;
-	uint64_t looked;		/* ms */
-	struct event_program *program;	/* NULL: libtraceevent follows its print format */
-	struct tep_format_field *ip, *parent_ip;	/* NULL: it has none */
-	struct event_naming namings[2];
-	unsigned int nr_namings;	/* of sched_switch and its like */
+	uint64_t looked;		/* when the decoder looked for it, in ms */
+	struct event_program *program;	/* NULL: libtraceevent interprets the print format */
+	struct tep_format_field *ip, *parent_ip;	/* NULL: the event has no such field */
+	struct event_naming namings[2];	/* of sched_switch and other events with names */
+	unsigned int nr_namings;
 };
 
 struct event_comm;
@@ -52,33 +52,33 @@ struct event_graph;
 struct event_symbols;
 
 struct tracemap_decoder {
-	char *dir;			/* of the instance */
-	char *top;			/* of tracefs */
+	char *dir;			/* the folder of the instance */
+	char *top;			/* the folder of tracefs */
 	struct tep_handle *tep;
-	struct trace_seq seq;		/* scratch */
+	struct trace_seq seq;		/* for text that libtraceevent makes */
 	struct event_format *formats;	/* by id */
 	unsigned int nr_formats;
-	struct event_comm *comms;	/* hash by PID */
-	uint64_t comms_read;		/* ms */
+	struct event_comm *comms;	/* names of processes, a hash by PID */
+	uint64_t comms_read;		/* when they were read, in ms */
 	struct event_symbols *symbols;
-	struct event_graph *graph;	/* NULL: another tracer */
-	char *btf;			/* the kernel's, when it was needed; NULL: it has none */
+	struct event_graph *graph;	/* NULL: the tracer is not function_graph */
+	char *btf;			/* the kernel's, read when needed; NULL: it has none */
 	size_t btf_size;
 	bool looked_for_btf;
-	char marked[256];		/* symbol told to libtraceevent last */
-	bool has_marks;			/* since put_formatted() began */
-	bool syscalls_prefixed;		/* with 0x, from 10 on */
+	char marked[256];		/* the symbol that libtraceevent was told last */
+	bool has_marks;			/* a symbol was marked since put_formatted() began */
+	bool syscalls_prefixed;		/* arguments of 10 and more are printed with 0x */
 	bool in_ns;			/* the clock counts nanoseconds */
-	int flags_offset, preempt_offset, pid_offset;	/* -1: there is none */
+	int flags_offset, preempt_offset, pid_offset;	/* -1: there is no such field */
 };
 
-#define EVENT_COMMON_SIZE	8	/* every event of the kernel has as much */
+#define EVENT_COMMON_SIZE	8	/* every event of the kernel has at least these bytes */
 
 uint64_t event_now_ms(void);
 char *event_read_file(const char *dir, const char *file, size_t *size);
 
 /* event_comm.c */
-#define EVENT_COMM_SIZE		16	/* tracemap_decoder_comm() can be read that far */
+#define EVENT_COMM_SIZE		16	/* bytes that may be read of a tracemap_decoder_comm() */
 
 int event_comms_init(struct tracemap_decoder *d);
 void event_comms_free(struct tracemap_decoder *d);
@@ -92,8 +92,8 @@ struct event_symbol {
 	uint64_t address;
 	uint64_t size;
 	const char *name;	/* padded, see event_line_put_padded() */
-	const char *module;	/* NULL: of the kernel itself */
-	size_t length;		/* of the name */
+	const char *module;	/* NULL: the symbol is the kernel's own */
+	size_t length;		/* bytes of the name */
 };
 
 bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol);
@@ -104,30 +104,36 @@ uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name);
 void event_symbols_free(struct tracemap_decoder *d);
 
 /*
- * event_enum.c: what the running kernel's enumerator @name is; false if it does not tell,
- * or if there are several of that name and they differ
+ * event_enum.c: the value of the enumerator @name in the running kernel; false if the kernel
+ * does not tell it, or has several of that name with different values
  */
 bool event_enum(struct tracemap_decoder *d, const char *name, long long *value);
 bool event_enum_search(const void *btf, size_t size, const char *name, long long *value);
 
-/* Before what was %pS in a print format. */
+/* Stands in a text before a symbol whose print format was %pS. */
 #define EVENT_MARK_WHOLE	"@~@"
 
-/* event_format.c: the text of a format file, for libtraceevent, and what it makes of it */
+/*
+ * event_format.c: change the text of a format file so that libtraceevent can use it, and
+ * change back what libtraceevent makes of it
+ */
 void event_fit_format(struct tracemap_decoder *d, const char *text, struct tracemap_line *line);
 void event_mark_symbol(const struct event_symbol *symbol, uint64_t address,
 		       char *text, size_t size);
 void event_unmark(const char *text, struct tracemap_line *line);
 
-/* event_info.c: name and contents of an event, with the line end */
+/* event_info.c: append the name and contents of an event, and a newline */
 void event_info(struct tracemap_decoder *d, struct event_format *format,
 		const struct tracemap_record *rec, struct tracemap_line *line);
 
-/* The same as a comment among calls of functions: of marks the message alone. */
+/* The same as a comment among calls of functions, where a mark is its message alone. */
 void event_message(struct tracemap_decoder *d, struct event_format *format,
 		   const struct tracemap_record *rec, struct tracemap_line *line);
 
-/* event_graph.c: whether it was put, or belongs in a line as those of other tracers */
+/*
+ * event_graph.c: event_graph_text() returns false if the event is not part of the tree, but
+ * belongs into a line like those of other tracers.
+ */
 int event_graph_init(struct tracemap_decoder *d);
 void event_graph_free(struct tracemap_decoder *d);
 void event_graph_header(const char *tracer, struct tracemap_line *line);
@@ -145,13 +151,13 @@ void event_flags(const struct tracemap_decoder *d, const struct tracemap_record 
 /* event.c */
 struct event_format *event_format(struct tracemap_decoder *d, int id);
 
-/* Bytes of a field in a record: length < 0 if the record does not have them. */
+/* The bytes of a field in a record; @length is negative if the record is too short. */
 struct event_bytes {
 	const unsigned char *data;
 	int length;
 };
 
-/* A number of 1, 2, 4 or 8 bytes: records are of this machine. */
+/* Load a number of 1, 2, 4 or 8 bytes, in the byte order of this machine. */
 static inline uint64_t event_load(const unsigned char *data, uint32_t size)
 {
 	uint64_t value;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Names of processes. The kernel keeps some in saved_cmdlines; of who came
- * later, or fell out of there, /proc may know; and events that tell a name are
- * listened to. A name is as of the moment it was learned: a process that
- * executes something has another one from then on, so none is believed for
- * long without a look at the list.
+ * Names of processes. The kernel keeps some in saved_cmdlines. /proc may have that of a
+ * process that came later, or that fell out of the list. Some events tell a name, too. A
+ * process that executes another program has another name from then on: the decoder reads
+ * the list again after a while.
  *
- * As many are kept as there are places: who was asked for last stays.
+ * The number of names is limited. In each hash chain, a new name replaces the one whose last
+ * use was the longest ago.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 #define AGAIN_MS	10	/* for one that is not known */
 
 struct event_comm {
-	int pid;		/* 0: nobody's */
-	bool asked;		/* /proc was, in vain */
+	int pid;		/* 0: the place is free */
+	bool asked;		/* /proc was asked, and does not know it */
 	char comm[EVENT_COMM_SIZE];
 };
 
@@ -30,7 +30,7 @@ static const char idle[EVENT_COMM_SIZE] = "<idle>";
 static const char negative[EVENT_COMM_SIZE] = "<XXX>";
 static const char unknown[EVENT_COMM_SIZE] = "<...>";
 
-/* One of its places, from now on the first; @pid's if it has one, else the last. */
+/* Move the place of @pid to the front of its chain, or the last place if it has none. */
 static struct event_comm *to_front(struct tracemap_decoder *d, int pid)
 {
 	struct event_comm *first = d->comms + (unsigned int)pid % NR_HASH * NR_PLACES;

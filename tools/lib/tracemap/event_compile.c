@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * From a print format, as libtraceevent has parsed it, to a program, see
- * event_program.h. Whatever is not known here ends it: there is no program then.
+ * Compile a print format, which libtraceevent has parsed, to a program, see event_program.h.
+ * A format has no program if it has anything in it that is not known here.
  */
 #include <ctype.h>
 #include <stdlib.h>

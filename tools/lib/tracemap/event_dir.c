@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Where tracefs and its instances are.
+ * Find tracefs and its instances.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

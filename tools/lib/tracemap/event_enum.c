@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Values of the kernel's enumerators, out of its BTF: some print formats name them,
- * and only the running kernel knows what they stand for.
+ * Find the values of the kernel's enumerators in its BTF. Some print formats name them, and
+ * only the running kernel knows their values.
  *
- * BTF is a header, types, and strings. A type is three words, a number of bytes that
- * depends on its kind, and for an enum as many pairs of name and value as it says.
+ * BTF is a header, types, and strings. A type is three words, then a number of bytes that
+ * depends on its kind. An enum says how many pairs of name and value follow it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Print formats, made fit for libtraceevent, so that it prints what the kernel
- * prints:
+ * Change print formats so that libtraceevent prints what the kernel prints:
  *
- *	"%p"			no 0x before it, and all digits
- *	(void *)		a cast it does not know
- *	(0x1 | 0x2)		behind an & it would forget the parentheses
- *	HRTIMER_MODE_ABS	names whose value the format does not tell
- *	a tab			ends the string for it
- *	"%pS"			the size of the function is missing behind the offset
- *	({ ... })		statements; where they make an address that would be
- *				printed as a hash, nothing is lost
+ *	"%p"			the kernel prints no 0x, and all digits
+ *	(void *)		libtraceevent does not know this cast
+ *	(0x1 | 0x2)		it forgets the parentheses behind an &
+ *	HRTIMER_MODE_ABS	it does not know the value of a name
+ *	a tab			it takes a tab as the end of the string
+ *	"%pS"			it does not print the size of the function
+ *	({ ... })		it does not know statements; they may be left out where they
+ *				only make an address that would be printed as a hash
  *
- * For %pS our resolver of addresses says "name" MARK "+0x1/0x2" MARK, which
- * event_unmark() takes away again where %ps was wanted.
+ * For %pS the decoder's resolver of addresses returns "name" MARK "+0x1/0x2" MARK.
+ * event_unmark() removes what is between the marks where the format has %ps.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * The tracer function_graph: calls and returns as a tree, in the columns that the
- * kernel's file "trace" has by default.
+ * Print the calls and returns of the tracer function_graph as a tree, in the columns that
+ * the kernel's file "trace" has by default.
  *
  *	 0)               |  vfs_open() {
  *	 0)   0.503 us    |    may_open();
  *	 0)   3.177 us    |  }
  *
- * Whether a call is a line of its own is known from what comes next on that CPU: the
- * return from the same function makes both of them one line. So a call waits for that.
+ * If a call is followed on its CPU by the return from the same function, both of them are
+ * one line. Therefore a call is printed when the next event of its CPU is known.
  */
 #include <errno.h>
 #include <stdio.h>

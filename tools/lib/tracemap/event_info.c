@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Name and contents of an event, as the kernel's file "trace" has them. Most
- * have a print format, which libtraceevent follows. Those with a function of
- * their own in the kernel have one here.
+ * Print the name and contents of an event as the kernel's file "trace" has them. Most
+ * events have a print format. Those that the kernel prints by a function of their own have
+ * such a function here.
  *
- * Where the kernel prints a hash instead of an address (%p), we print the
- * address: the hash is the kernel's secret.
+ * Where the kernel prints a hash instead of an address (%p), the library prints the
+ * address, since only the kernel can compute the hash.
  */
 #include <string.h>
 

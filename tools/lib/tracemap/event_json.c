@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Events as JSON, an object a line:
+ * Print events as JSON, an object on each line:
  *
  *	{"ts":81712345678,"cpu":0,"comm":"sh","pid":71,"flags":"d..2.",
  *	 "system":"sched","event":"sched_waking","fields":{"comm":"init","pid":1}}
  *	{"ts":81712349999,"cpu":0,"lost":12}
  *
- * Numbers are numbers, of up to 64 bits; pointers are strings "0x..."; arrays
- * are arrays; text is UTF-8, and bytes that are none become U+FFFD.
+ * Numbers are JSON numbers of up to 64 bits, pointers are strings "0x...", and arrays are
+ * JSON arrays. Text is UTF-8: bytes that are not become U+FFFD.
  */
 #include <ctype.h>
 #include <string.h>

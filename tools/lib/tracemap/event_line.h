@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Appending to a line without printf(), for what is written once an event or more often.
+ * Append to a line without printf(), which would take long for each event.
  */
 #ifndef _TRACEMAP_EVENT_LINE_H
 #define _TRACEMAP_EVENT_LINE_H
@@ -11,15 +11,18 @@
 
 #include "tracemap-event.h"
 
-#define EVENT_DIGITS	24	/* room for 64 bits, in octal too */
-#define EVENT_PAD	16	/* text of padded size is copied in steps of as much */
+#define EVENT_DIGITS	24	/* room for the digits of 64 bits, also in octal */
+#define EVENT_PAD	16	/* padded text is copied in steps of so many bytes */
 
-/* Make room for @more bytes and a 0 byte behind them; false, and line->error: no memory. */
+/*
+ * Make room for @more bytes and a 0 byte behind them. Returns false, and sets line->error,
+ * if there is no memory.
+ */
 bool event_line_grow(struct tracemap_line *line, size_t more);
 
 /*
- * Write @value in decimal up to @end; returns where it begins. Two digits at a time: the next
- * pair need not wait for both of them.
+ * Write @value in decimal so that it ends at @end; returns where it begins. Each division
+ * yields two digits, so that half as many divisions wait for one another.
  */
 static inline char *event_decimal(char *end, uint64_t value)
 {
@@ -55,7 +58,7 @@ static inline bool event_line_room(struct tracemap_line *line, size_t more)
 	return event_line_grow(line, more);
 }
 
-/* For after event_line_room(). */
+/* Append text for which event_line_room() has made room. */
 static inline void event_line_add(struct tracemap_line *line, const void *text, size_t length)
 {
 	memcpy(line->text + line->length, text, length);
@@ -82,8 +85,8 @@ static inline void event_line_puts(struct tracemap_line *line, const char *text)
 }
 
 /*
- * Text behind which there are bytes up to a multiple of EVENT_PAD: copies of a fixed size
- * are no calls of memcpy().
+ * Append text behind which there are bytes up to a multiple of EVENT_PAD: compilers make no
+ * call of memcpy() for a copy of a fixed size.
  */
 static inline void event_line_put_padded(struct tracemap_line *line, const char *text,
 					 size_t length)
@@ -99,7 +102,7 @@ static inline void event_line_put_padded(struct tracemap_line *line, const char 
 	to[length] = '\0';
 }
 
-/* Digits with @end - @start up to EVENT_DIGITS; as many bytes can be read from @start. */
+/* Append at most EVENT_DIGITS digits; EVENT_DIGITS bytes can be read from @start on. */
 static inline void event_line_put_digits(struct tracemap_line *line, const char *start,
 					 const char *end)
 {
@@ -110,7 +113,7 @@ static inline void event_line_put_digits(struct tracemap_line *line, const char 
 	line->text[line->length] = '\0';
 }
 
-/* As "%llu" and "%llx". */
+/* Append a number as "%llu" does, and below as "%llx" does. */
 static inline void event_line_decimal(struct tracemap_line *line, uint64_t value)
 {
 	char digits[2 * EVENT_DIGITS] = "", *end = digits + EVENT_DIGITS;

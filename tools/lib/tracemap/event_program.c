@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Running the program of a print format, see event_program.h.
+ * Run the program of a print format, see event_program.h.
  */
 #include <string.h>
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * A program: the print format of an event, compiled, so that its text is written
- * without looking anything up or interpreting a format again.
+ * A program is the compiled print format of an event: it writes the text of an event
+ * without interpreting the format each time.
  *
- * It is a list of operations that each append to the line. event_compile.c makes it of
- * what libtraceevent has parsed, event_program.c runs it. The text is that of
- * libtraceevent, byte by byte. A format with anything else in it than what is here has
- * no program, and a record that does not fit its program is left to libtraceevent.
+ * It is a list of operations, each of which appends to the line. event_compile.c makes it
+ * out of what libtraceevent has parsed, and event_program.c runs it. The text is the same
+ * as that of libtraceevent, to the byte. A format has no program if it has anything in it
+ * that is not here. libtraceevent also writes the text of a record that does not fit the
+ * program of its event.
  *
- * What a program points to is its own, or belongs to libtraceevent's event and lives as
- * long as the decoder.
+ * All that a program points to belongs to it, or to the tep_event of libtraceevent, which
+ * lives as long as the decoder.
  */
 #ifndef _TRACEMAP_EVENT_PROGRAM_H
 #define _TRACEMAP_EVENT_PROGRAM_H
@@ -20,14 +21,14 @@
 
 enum event_value_kind {
 	VALUE_CONSTANT,		/* number */
-	VALUE_FIELD,		/* size bytes at offset */
-	VALUE_ELEMENT,		/* the same, of the element number left of an array */
-	VALUE_LENGTH,		/* bytes of the dynamic field at offset */
+	VALUE_FIELD,		/* the size bytes at offset */
+	VALUE_ELEMENT,		/* the element with index left of the array at offset */
+	VALUE_LENGTH,		/* how many bytes the dynamic field at offset has */
 	VALUE_MASK,		/* left & number: a cast */
 	VALUE_CHOICE,		/* left ? right : other */
-	VALUE_NOT,		/* of right, as the next */
+	VALUE_NOT,		/* this and the next take right */
 	VALUE_INVERT,
-	VALUE_AND,		/* of left and right, as all that follow */
+	VALUE_AND,		/* this and all that follow take left and right */
 	VALUE_OR,
 	VALUE_BIT_AND,
 	VALUE_BIT_OR,
@@ -42,7 +43,7 @@ enum event_value_kind {
 	VALUE_ADD,
 	VALUE_SUBTRACT,
 	VALUE_MULTIPLY,
-	VALUE_DIVIDE,		/* by a constant that is not 0, as the next */
+	VALUE_DIVIDE,		/* this and the next are by a constant that is not 0 */
 	VALUE_REMAINDER,
 };
 
@@ -50,7 +51,7 @@ struct event_value {
 	enum event_value_kind kind;
 	uint32_t offset;
 	uint32_t size;
-	uint64_t number;	/* of VALUE_ELEMENT: elements there are */
+	uint64_t number;	/* of VALUE_ELEMENT: how many elements the array has */
 	struct event_value *left, *right, *other;
 };
 
@@ -58,31 +59,31 @@ struct event_value {
 
 enum event_op_kind {
 	OP_END,
-	OP_TEXT,		/* text, of length bytes, padded */
-	OP_STRING,		/* the same as a string */
-	OP_NUMBER,		/* value, by format */
-	OP_SYMBOL,		/* name of the address value, whole: with offset and size */
-	OP_ARRAY,		/* string of up to length bytes at offset; 0: to the end */
-	OP_DYNAMIC,		/* string that the word at offset points to, from base on */
-	OP_SYMBOLIC,		/* name of value in table */
-	OP_FLAGS,		/* names of the bits of value in table, text between them */
+	OP_TEXT,		/* text, which has length bytes and is padded */
+	OP_STRING,		/* text, by the conversion of a string */
+	OP_NUMBER,		/* value, by the conversion of a number */
+	OP_SYMBOL,		/* the symbol at the address value; if whole, offset and size */
+	OP_ARRAY,		/* the string of up to length bytes at offset; 0: to the end */
+	OP_DYNAMIC,		/* the string that the word at offset points to, from base on */
+	OP_SYMBOLIC,		/* the name that value has in table */
+	OP_FLAGS,		/* the names of the bits of value in table, with text between */
 	OP_UNLESS,		/* go on at target if value is 0 */
 	OP_JUMP,		/* go on at target */
 };
 
-/* A conversion of printf(): of a number, or with width, left and precision of a string. */
+/* A conversion of printf(); that of a string has a width, left and a precision only. */
 struct event_conversion {
-	bool is_plain;		/* nothing else of this but base, bits, is_signed */
+	bool is_plain;		/* only base, bits and is_signed matter */
 	uint32_t width;
 	bool left;		/* "-" */
 	bool zeros;		/* "0" */
 	bool prefixed;		/* "#" */
 	bool is_signed;
 	bool upper;
-	bool limited;		/* precision */
-	unsigned char base;	/* 8, 10, 16 */
-	unsigned char bits;	/* of the argument: 8, 16, 32, 64 */
-	struct event_value *precision;	/* NULL: none */
+	bool limited;		/* it has a precision */
+	unsigned char base;	/* 8, 10 or 16 */
+	unsigned char bits;	/* bits of the argument: 8, 16, 32 or 64 */
+	struct event_value *precision;	/* NULL: it has none */
 };
 
 struct event_name {
@@ -109,11 +110,11 @@ struct event_op {
 	struct event_table *table;
 };
 
-/* A dynamic field, that must be within the record. */
+/* A dynamic field, which must lie within the record. */
 struct event_dynamic {
 	uint32_t offset;
 	uint32_t base;
-	bool is_text;		/* and it must have an end */
+	bool is_text;		/* it is a string, which must end within the field */
 };
 
 struct event_program {
@@ -121,20 +122,20 @@ struct event_program {
 	unsigned int nr_ops;
 	struct event_dynamic *dynamics;
 	unsigned int nr_dynamics;
-	uint32_t size;			/* bytes a record has at least */
-	struct event_block *blocks;	/* of values and tables */
+	uint32_t size;			/* bytes that a record must have at least */
+	struct event_block *blocks;	/* memory of the values and tables */
 };
 
-/* NULL: it cannot be compiled, or there is no memory. */
+/* Returns NULL if the print format cannot be compiled, or if there is no memory. */
 struct event_program *event_compile(struct tep_event *event);
 void event_program_free(struct event_program *p);
 
-/* Of @v when it needs no record. */
+/* Compute @v, which needs no record. */
 uint64_t event_value_constant(const struct event_value *v);
 
 /*
- * Append the text of @rec. False: it does not fit, and some of it may have been appended,
- * which the caller takes back.
+ * Append the text of @rec. Returns false if the record does not fit the program: the caller
+ * then takes back what may have been appended.
  */
 bool event_program_run(const struct event_program *p, struct tracemap_decoder *d,
 		       const struct tracemap_record *rec, struct tracemap_line *line);

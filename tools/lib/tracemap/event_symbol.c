@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Names of kernel addresses, out of /proc/kallsyms, which is read when the
- * first is asked for, or before.
+ * Find the names of kernel addresses in /proc/kallsyms, which is read by
+ * tracemap_decoder_prepare(), or when the first name is needed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Decoding, on formats and events of its own, in a folder that looks like
- * tracefs: needs no kernel and no root. Built with sanitizers by "make check" of
- * tools/tracing/tracemap.
+ * Test decoding with formats and events that are made here, in a folder that looks like
+ * tracefs, so that neither a kernel nor root is needed. "make check" of
+ * tools/tracing/tracemap builds it with sanitizers.
  *
  *	event_test			these tests
  *	event_test DIR			and every event of the kernel whose tracefs DIR is

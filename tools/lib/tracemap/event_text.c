@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Events as text, in the format of the kernel's own file "trace".
+ * Print events as text, in the format of the kernel's file "trace".
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,12 +2,12 @@
 /*
  * All CPUs of an instance, and waiting for them.
  *
- * One epoll descriptor has a file of each CPU. Our kernel can be told by
- * trace_live how far a reader is, and poll() of that file says when there is more:
- * not before, and in a row up to 125 ms late, see trace_live.h. That of
- * trace_pipe_raw goes by buffer_percent, or says on other kernels that there is
- * something where nothing is; there a CPU that had nothing is looked at again after a
- * while that doubles.
+ * One epoll descriptor has a file of each CPU. Where the kernel has trace_live, the library
+ * tells it how far a reader is, and poll() of that file says when there is more: not
+ * before, and, if one wait follows another, up to 125 ms late, see trace_live.h. Elsewhere
+ * poll() of trace_pipe_raw waits for buffer_percent, or says on some kernels that there is
+ * something when there is nothing. There a CPU that had nothing is looked at again after a
+ * time that doubles.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,12 +26,13 @@
 
 /**
  * struct tracemap - the CPUs of an instance
- * @dir: of the instance, to open more CPUs; and @dir_fd: to read its files
- * @options: as given; @options.cpus is our own copy
- * @cpus: the handles, in the order they were opened
- * @nr: how many there are
- * @epoll: has all of them
- * @ahead: memory to read ahead, for all of them together
+ * @dir: the folder of the instance, to open more CPUs
+ * @options: those of the caller, but @options.cpus is a copy
+ * @cpus: the handles of the CPUs, in the order in which they were opened
+ * @nr: how many CPUs there are
+ * @epoll: the epoll descriptor, which has all of them
+ * @dir_fd: a descriptor of @dir, to read its files
+ * @ahead: the memory to read ahead, which all CPUs share
  */
 struct tracemap {
 	char *dir;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Follow a CPU's trace buffer by its file trace_live: all its events, in order,
- * in place, without system calls, and without taking an event from a consumer.
+ * Follow a CPU's trace buffer by its file trace_live: an observer sees all events in
+ * order, where they lie, without system calls, and takes none from a consumer.
  *
  *	struct live_mapping map;
  *	struct live_observer o;
@@ -20,32 +20,30 @@
  *			forget sum, it never was;
  *	}
  *
- * What live_look() shows may be overwritten while the caller reads it.
- * live_accept() tells: only when it says so was all of it what the writer wrote.
- * Until then the caller must do nothing that it cannot undo. A caller that prints
- * events, or jumps to where they say, calls live_copy() in between and has a copy
- * that is already known to be good.
+ * The writer may overwrite what live_look() shows while the caller reads it. The events
+ * are valid only if live_accept() returns 1 afterwards. Until then the caller must do
+ * nothing that it cannot undo. A caller that prints events, or follows pointers in them,
+ * calls live_copy() in between, and reads a copy that is already known to be good.
  *
- * Events that were overwritten before the observer saw them are counted exactly:
- * they are added to o.missed when the observer finds that out, and live_gap() is
- * the number of them that belong right before the events of the present look. In
- * one epoch, from where the observer started,
+ * Events that were overwritten before the observer saw them are counted exactly. They are
+ * added to o.missed when the observer finds out, and live_gap() is the number of events
+ * that were lost right before those of the present look. Within an epoch, from where the
+ * observer started,
  *
  *	o.first + o.seen + o.missed = o.count
  *
- * and when no event is in flight and live_look() says LIVE_NOTHING, o.count is
- * the number of events committed.
+ * When no event is in flight and live_look() returns LIVE_NOTHING, o.count is the number
+ * of events committed.
  *
- * An observer belongs to one thread; there may be any number of observers.
- * No value of the index or of a sub-buffer is believed where it would lead
- * outside the mapping.
+ * Only one thread may use an observer. There may be any number of observers. Values of
+ * the index and of a sub-buffer are checked wherever they could lead outside the mapping.
  *
- * This is the algorithm of linux/trace_live.h, function by function: LOOK is
- * live__look_once(), CHECK is live__check(), NEXT, JUMP and START are live__next(),
- * live__jump() and live__start().
+ * The functions are the steps of the algorithm in linux/trace_live.h: LOOK is
+ * live__look_once(), CHECK is live__check(), NEXT is live__next(), JUMP is live__jump(),
+ * and START is live__start().
  *
- * Ordering. Each barrier has a partner in kernel/trace/ring_buffer_live.c,
- * known by the same label:
+ * Ordering. Each barrier here has a partner in kernel/trace/ring_buffer_live.c, which has
+ * the same label:
  *
  *	here				the kernel
  *
@@ -72,29 +70,29 @@
 
 #include "subbuf.h"
 
-/* What live_look() found. */
+/* What live_look() returns. */
 enum {
-	LIVE_NOTHING	= 0,	/* no more for now */
+	LIVE_NOTHING	= 0,	/* there is nothing more for now */
 	LIVE_EVENTS	= 1,	/* the iterator has bytes to go through */
-	LIVE_RESET	= 2,	/* the buffer was emptied: all counts start anew */
-	LIVE__MOVED	= 3,	/* internal: look again from here */
+	LIVE_RESET	= 2,	/* the buffer was emptied, and all counts begin anew */
+	LIVE__MOVED	= 3,	/* internal: the position has changed, look again */
 };
 
 enum live_start {
-	LIVE_FROM_OLDEST,	/* all that is still there */
-	LIVE_FROM_NOW,		/* what comes */
+	LIVE_FROM_OLDEST,	/* begin with the oldest event that is still there */
+	LIVE_FROM_NOW,		/* begin with the next event that is written */
 };
 
-/* So often a moving target is tried to be hit before it is left for later. */
+/* How often a read that the writer has disturbed is repeated, before the caller has to. */
 #define LIVE_TRIES	64
 
-/* So many jumps that led to nothing make the next one aim at the newest sub-buffer. */
+/* After so many jumps in vain the next one aims at the newest sub-buffer. */
 #define LIVE_RUSH	16
 
 /**
  * struct live_mapping - a mapping of trace_live
- * @index: how it begins
- * @size: bytes of it
+ * @index: the live index, with which the mapping begins
+ * @size: bytes mapped
  */
 struct live_mapping {
 	const struct trace_live_index *index;
@@ -103,21 +101,22 @@ struct live_mapping {
 
 /**
  * struct live_observer - an observer of one CPU's events
- * @first: events of the epoch before the observer started
- * @seen: events it accepted since
- * @missed: events overwritten since that it has not seen; may grow before the gap
- *	is told
+ * @first: events of the epoch that were written before the observer started
+ * @seen: events that the observer has accepted since
+ * @missed: events that were overwritten since and that the observer has not seen; it may
+ *	grow before live_gap() tells them
  * @count: events of the epoch before the present position
- * @resets: epochs that ended under the observer
- * @epoch: the present one
- * @generation: the sub-buffer it is at, counted from the first ever written; 0
- *	after a reset, until one of the new epoch is found
- * @id: where that is
- * @pos: bytes of it that were accepted
- * @nr_subbufs: sub-buffers there are
- * @format: their layout
+ * @resets: epochs that ended since the observer started
+ * @epoch: the present epoch
+ * @generation: the number of the sub-buffer that the observer is at, counted from the
+ *	first one ever written; 0 after a reset, until the observer has found a
+ *	sub-buffer of the new epoch
+ * @id: the id of that sub-buffer
+ * @pos: bytes of that sub-buffer that were accepted
+ * @nr_subbufs: sub-buffers of the buffer
+ * @format: the layout of a sub-buffer
  *
- * Read these; the rest is the observer's own.
+ * Programs may read these. The other members belong to the observer.
  */
 struct live_observer {
 	uint64_t first;
@@ -136,29 +135,29 @@ struct live_observer {
 	const struct trace_live_index *index;
 	const unsigned char *entries;
 	const unsigned char *subbufs;
-	const struct trace_live_subbuf *entry;	/* of @id */
-	const unsigned char *subbuf;		/* @id's */
+	const struct trace_live_subbuf *entry;	/* the entry of @id in the index */
+	const unsigned char *subbuf;		/* the sub-buffer @id */
 	uint32_t entry_size;
-	uint64_t commit_generation;	/* as of this look */
+	uint64_t commit_generation;	/* as this look has loaded it */
 	uint32_t base;			/* where in the sub-buffer the iterator counts from */
-	uint32_t end;			/* of this look */
-	uint32_t rushed;		/* jumps that led to nothing */
+	uint32_t end;			/* where in the sub-buffer this look ends */
+	uint32_t rushed;		/* jumps in vain, since the last success */
 	uint64_t ts;			/* time stamp at @pos */
-	uint64_t told;			/* of @missed */
+	uint64_t told;			/* how much of @missed was told */
 	bool final;			/* the writer has left the sub-buffer */
 	bool copied;			/* the iterator is on a copy, which is good */
 };
 
 /**
- * struct live_figures - what the index tells without any event being looked at
- * @epoch: counts are of this epoch
- * @committed: events committed, as of the last finished sub-buffer
- * @overwritten: of these, overwritten unread, as of the last finished one
+ * struct live_figures - the counts of the index, which need no look at the events
+ * @epoch: the epoch of these counts
+ * @committed: events committed, up to the last finished sub-buffer
+ * @overwritten: how many of these were overwritten before a consumer read them
  * @dropped: events for which there was no room; exact at any time
- * @consumed: events taken by consumers, as of the last of their calls
- * @used: sub-buffers that hold unread events; what the writer or a consumer
- *	did since the last one was finished may be missing
- * @nr_subbufs: sub-buffers there are
+ * @consumed: events that consumers have taken, as of the last call of one
+ * @used: sub-buffers that hold unread events; what the writer or a consumer did since
+ *	the last sub-buffer was finished may be missing
+ * @nr_subbufs: sub-buffers of the buffer
  */
 struct live_figures {
 	uint64_t epoch;
@@ -182,7 +181,10 @@ static __always_inline uint32_t live__load(const __u32 *p)
 
 #define live__wide	(__SIZEOF_POINTER__ >= 8)	/* one load has 64 bits */
 
-/* Not torn: the upper half is the same before the lower one is loaded and after. */
+/*
+ * Load 64 bits by two loads. The value is not torn: the upper half was the same before and
+ * after the lower one was loaded.
+ */
 static inline uint64_t live__load_halves(const unsigned char *p)
 {
 	const unsigned char *upper = p + (subbuf__host_big ? 0 : 4);
@@ -206,7 +208,10 @@ static __always_inline uint64_t live__load64(const __u64 *p)
 	return live__load_halves((const unsigned char *)p);
 }
 
-/* What has 0xffffffff for its lower half may have the upper one of the next. */
+/*
+ * A 32-bit kernel stores the halves one by one. While they do not belong together, the
+ * lower half is 0xffffffff: load the generation again then.
+ */
 static __always_inline uint64_t live__load_generation(const __u64 *p)
 {
 	uint64_t generation = live__load64(p);
@@ -258,7 +263,7 @@ static __always_inline uint32_t live__capacity(const struct live_observer *o)
 	return o->format.subbuf_size - o->format.data_offset;
 }
 
-/* Was all that was read since the last barrier of @generation, at @entry? */
+/* Does all that was read since the last barrier belong to @generation, at @entry? */
 static __always_inline bool live__holds(const struct live_observer *o,
 					const struct trace_live_subbuf *entry,
 					uint64_t generation)
@@ -269,8 +274,8 @@ static __always_inline bool live__holds(const struct live_observer *o,
 }
 
 /*
- * Stand before the first event of a sub-buffer. The events between the old
- * position and that one are missed.
+ * Move to the first event of a sub-buffer, before which there were @before events. The
+ * events between the old position and the new one are missed.
  */
 static __always_inline void live__stand_at(struct live_observer *o, uint32_t id,
 					   uint64_t generation, uint64_t before)
@@ -285,8 +290,8 @@ static __always_inline void live__stand_at(struct live_observer *o, uint32_t id,
 }
 
 /*
- * Of the generations above @after, up to @newest, the smallest there is. Returns
- * where it is, nr_subbufs if there is none.
+ * Find the smallest generation above @after and up to @newest. Returns the id of its
+ * sub-buffer, nr_subbufs if there is none.
  */
 static inline uint32_t live__find_above(const struct live_observer *o, uint64_t after,
 					uint64_t newest, uint64_t *generation)
@@ -305,7 +310,7 @@ static inline uint32_t live__find_above(const struct live_observer *o, uint64_t 
 	return found;
 }
 
-/* The newest one is told: no search for it, which the writer may be quicker than. */
+/* The index has the id of the newest sub-buffer. A search might be slower than the writer. */
 static inline uint32_t live__find_newest(const struct live_observer *o, uint64_t newest)
 {
 	uint32_t id = live__load(&o->index->commit_id);
@@ -314,9 +319,9 @@ static inline uint32_t live__find_newest(const struct live_observer *o, uint64_t
 }
 
 /*
- * Go to the oldest sub-buffer that is still there. While the observer searches
- * for it a quick writer overwrites it: after each jump that led to nothing the
- * next one leaves out the older half of those that may be there.
+ * Go to the oldest sub-buffer that is still there. A quick writer may overwrite it while
+ * the observer searches for it. Therefore, after a jump in vain, the next one leaves out
+ * the older half of the sub-buffers, after two three quarters, and so on.
  */
 static inline void live__jump(struct live_observer *o)
 {
@@ -339,7 +344,7 @@ static inline void live__jump(struct live_observer *o)
 		live__stand_at(o, id, generation, before);
 }
 
-/* All of a finished sub-buffer was seen: go to the one that follows. */
+/* The observer has seen all of a finished sub-buffer: go to the one that follows. */
 static __always_inline int live__next(struct live_observer *o)
 {
 	uint32_t id = live__load(&o->entry->next_id);
@@ -363,17 +368,20 @@ overwritten:
 	return LIVE__MOVED;
 }
 
-/* Is what this look read what the writer wrote, and nothing else? */
+/* Is all that this look has read what the writer wrote? */
 static __always_inline bool live__check(const struct live_observer *o)
 {
 	if (!live__holds(o, o->entry, o->generation))
 		return false;
-	/* Once the writer has left, a consumer may change the commit word. */
+	/*
+	 * Once the writer has left the sub-buffer, a consumer may change its commit word:
+	 * if the writer was there when this look began, it has to be there still.
+	 */
 	return o->final ||
 	       live__load_generation(&o->index->commit_generation) == o->commit_generation;
 }
 
-/* A new epoch: its first event is the first one that the observer wants. */
+/* Begin a new epoch, at its first event. */
 static inline void live__restart(struct live_observer *o, uint64_t epoch)
 {
 	o->epoch = epoch;
@@ -410,7 +418,7 @@ static __always_inline int live__look_once(struct live_observer *o,
 
 	if (!subbuf__likely(epoch == o->epoch)) {
 		if (epoch & 1)
-			return LIVE_NOTHING;	/* it is still being emptied */
+			return LIVE_NOTHING;	/* the buffer is still being emptied */
 		live__restart(o, epoch);
 		return LIVE_RESET;
 	}
@@ -439,16 +447,15 @@ static __always_inline int live__look_once(struct live_observer *o,
 }
 
 /**
- * live_look - show what lies beyond the position
+ * live_look - show the events beyond the position
  * @o: the observer
- * @it: to be set, if there is something
+ * @it: set if there are some
  *
- * A look that was not accepted never was: the next one starts from the same
- * position, or, if that is gone, behind it, and @o->missed says how far.
+ * If a look is not accepted, the next one begins at the same position, or, if that was
+ * overwritten, at a later one, and @o->missed counts the events between them.
  *
- * Return: LIVE_EVENTS if @it has bytes to go through (they may turn out to
- * be padding only), LIVE_NOTHING, LIVE_RESET, or -EPROTO if the index cannot
- * be one.
+ * Return: LIVE_EVENTS if @it has bytes to go through, which may be padding only;
+ * LIVE_NOTHING; LIVE_RESET; or -EPROTO if what is mapped cannot be an index
  */
 static __always_inline int live_look(struct live_observer *o,
 				     struct subbuf_iter *it)
@@ -456,7 +463,7 @@ static __always_inline int live_look(struct live_observer *o,
 	uint32_t tries = o->nr_subbufs + LIVE_TRIES;
 	int ret;
 
-	/* As many empty sub-buffers as there are may lie on the way. */
+	/* All sub-buffers on the way may be empty, and each one takes a try. */
 	do {
 		ret = live__look_once(o, it);
 	} while (ret == LIVE__MOVED && --tries);
@@ -464,8 +471,10 @@ static __always_inline int live_look(struct live_observer *o,
 }
 
 /**
- * live_gap - events missed right before what live_look() shows
+ * live_gap - how many events are missed right before those that live_look() shows
  * @o: the observer
+ *
+ * Return: their number
  */
 static inline uint64_t live_gap(const struct live_observer *o)
 {
@@ -473,10 +482,12 @@ static inline uint64_t live_gap(const struct live_observer *o)
 }
 
 /**
- * live_check - is what was read so far good?
- * @o: the observer, after live_look() said LIVE_EVENTS
+ * live_check - ask whether what was read so far is what the writer wrote
+ * @o: the observer, after live_look() returned LIVE_EVENTS
  *
  * live_accept() asks the same. This is for callers that want to know earlier.
+ *
+ * Return: whether it is
  */
 static inline bool live_check(const struct live_observer *o)
 {
@@ -484,8 +495,8 @@ static inline bool live_check(const struct live_observer *o)
 }
 
 /*
- * The bytes may change while they are copied; then the copy is thrown away. The
- * thread sanitizer wants to see atomic loads all the same.
+ * The writer may change the bytes while they are copied: then the caller throws the copy
+ * away. The thread sanitizer reports such a race unless the loads are atomic.
  */
 static inline void live__copy_bytes(unsigned char *to, const unsigned char *from,
 				    uint32_t len)
@@ -504,14 +515,14 @@ static inline void live__copy_bytes(unsigned char *to, const unsigned char *from
 }
 
 /**
- * live_copy - have the bytes of this look where no writer overwrites them
- * @o: the observer, after live_look() said LIVE_EVENTS
- * @it: what it showed
- * @buf: where to, aligned to 8
- * @size: bytes there are; those of a sub-buffer are always enough
+ * live_copy - copy the bytes of this look to where no writer overwrites them
+ * @o: the observer, after live_look() returned LIVE_EVENTS
+ * @it: what live_look() has set
+ * @buf: where to copy them, aligned to 8
+ * @size: bytes of @buf; the size of a sub-buffer is always enough
  *
- * Return: 1 if @it is on the copy now, and it is good; 0 if it was
- * overwritten meanwhile: look again; -ENOSPC.
+ * Return: 1 if the copy is good, and @it goes through it now; 0 if the bytes were
+ * overwritten meanwhile: look again; -ENOSPC if @buf is too small
  */
 static inline int live_copy(struct live_observer *o, struct subbuf_iter *it,
 			    void *buf, size_t size)
@@ -534,16 +545,16 @@ static inline int live_copy(struct live_observer *o, struct subbuf_iter *it,
 }
 
 /**
- * live_accept - go on from where the iterator is
- * @o: the observer, after live_look() said LIVE_EVENTS
- * @it: what it showed, gone through
- * @events: how many came out of @it
+ * live_accept - ask whether the events are good, and move the position behind them
+ * @o: the observer, after live_look() returned LIVE_EVENTS
+ * @it: what live_look() has set, gone through
+ * @events: how many events came out of @it
  *
- * The iterator need not be at its end; the next look shows the rest then.
+ * The iterator need not be at its end: the next look shows the rest.
  *
- * Return: 1 if the events are good, and the position is behind them; 0 if none
- * of them can be relied on: look again; -EBADMSG if those before the damage
- * are good (the others of this look will be counted as missed).
+ * Return: 1 if the events are what the writer wrote, and the position is behind them now;
+ * 0 if none of them can be relied on: look again; -EBADMSG if they are good up to damage
+ * at which the iterator stopped: the others of this look will be counted as missed
  */
 static __always_inline int live_accept(struct live_observer *o,
 				       const struct subbuf_iter *it,
@@ -565,9 +576,12 @@ static __always_inline int live_accept(struct live_observer *o,
 }
 
 /**
- * live_position - the position, as TRACE_LIVE_IOCTL_WAIT wants it
+ * live_position - the position in the form that TRACE_LIVE_IOCTL_WAIT takes
  * @o: the observer
- * @bytes: how much has to lie beyond it, 1: any event, 0: buffer_percent
+ * @bytes: how many bytes beyond the position end a wait: 1 for any event, 0 for what
+ *	buffer_percent says
+ *
+ * Return: the argument of the ioctl
  */
 static inline struct trace_live_position
 live_position(const struct live_observer *o, uint64_t bytes)
@@ -583,7 +597,7 @@ live_position(const struct live_observer *o, uint64_t bytes)
 	return p;
 }
 
-/* Bytes of records of a sub-buffer, also while the writer is in it. */
+/* Bytes of records in a sub-buffer, also of the one that the writer is in. */
 static inline uint32_t live__written(const struct live_observer *o, uint32_t id,
 				     uint64_t newest)
 {
@@ -597,9 +611,9 @@ static inline uint32_t live__written(const struct live_observer *o, uint32_t id,
 }
 
 /*
- * When the writer enters a sub-buffer it says how many are unread, the reader's
- * not counted. Since then consumers may have read some: there cannot be more than
- * from the reader's to the writer's.
+ * When the writer enters a sub-buffer, it stores how many sub-buffers are unread, without
+ * the reader's. Consumers may have read some since: there cannot be more than from the
+ * reader's sub-buffer to the writer's.
  */
 static inline uint32_t live__used(const struct live_observer *o, uint64_t newest)
 {
@@ -642,13 +656,11 @@ static inline bool live__figures_once(const struct live_observer *o,
 }
 
 /**
- * live_figures - read the figures of the buffer
- * @o: an observer of it
- * @f: to fill
+ * live_figures - read the counts of the index
+ * @o: an observer of the buffer, whose position does not matter and does not change
+ * @f: filled
  *
- * The position does not matter, and does not move.
- *
- * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick.
+ * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick
  */
 static inline int live_figures(const struct live_observer *o, struct live_figures *f)
 {
@@ -664,10 +676,10 @@ static inline int live_figures(const struct live_observer *o, struct live_figure
 
 /**
  * struct live_newest - where the writer is
- * @epoch: the others are of this epoch
- * @generation: the sub-buffer it is writing
- * @bytes: of that one, committed
- * @events: committed in this epoch, all of them
+ * @epoch: the epoch of the other members
+ * @generation: the generation of the sub-buffer that it is writing
+ * @bytes: bytes committed in that sub-buffer
+ * @events: all events committed in this epoch
  */
 struct live_newest {
 	uint64_t epoch;
@@ -703,15 +715,14 @@ static inline bool live__newest_once(const struct live_observer *o,
 }
 
 /**
- * live_newest - where the writer is, and how many events that makes
- * @o: an observer of the buffer
- * @n: to fill
+ * live_newest - find where the writer is, and how many events it has committed
+ * @o: an observer of the buffer, whose position does not matter and does not change
+ * @n: filled
  *
- * live_figures() counts up to the last finished sub-buffer. This goes through
- * the one that is being written as well. The position does not matter, and
- * does not move.
+ * live_figures() counts up to the last finished sub-buffer. This counts the events of the
+ * sub-buffer that is being written, too.
  *
- * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick.
+ * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick
  */
 static inline int live_newest(const struct live_observer *o, struct live_newest *n)
 {
@@ -724,7 +735,10 @@ static inline int live_newest(const struct live_observer *o, struct live_newest 
 	return -EAGAIN;
 }
 
-/* Pass over what is there of the newest sub-buffer, for the sake of its deltas. */
+/*
+ * Pass over the events that the newest sub-buffer has already. Returns 1, 0 to try again,
+ * or a negative errno. The observer needs their deltas to know the time.
+ */
 static inline int live__pass(struct live_observer *o)
 {
 	struct subbuf_record rec;
@@ -751,7 +765,7 @@ static inline int live__start(struct live_observer *o, enum live_start from)
 	o->generation = 0;
 	o->count = 0;
 	if (from == LIVE_FROM_NOW)
-		o->rushed = LIVE_RUSH;	/* the newest, in live__jump() */
+		o->rushed = LIVE_RUSH;	/* live__jump() goes to the newest */
 	live__jump(o);
 	if (!o->generation)
 		return 0;
@@ -765,7 +779,7 @@ static inline int live__start(struct live_observer *o, enum live_start from)
 	return ret;
 }
 
-/* Read once: these never change. */
+/* Read the layout, once: it never changes. */
 static inline bool live__take_layout(struct live_observer *o)
 {
 	const struct trace_live_index *index = o->index;
@@ -784,14 +798,14 @@ static inline bool live__take_layout(struct live_observer *o)
 	       f->subbuf_size - f->data_offset <= SUBBUF_COMMIT_MASK;
 }
 
-/* Does an array of @nr lie in the @size bytes of the mapping, and where a u64 may? */
+/* Does an array of @nr lie within the @size bytes of the mapping, aligned to a u64? */
 static inline bool live__fits(uint64_t offset, uint32_t each, uint32_t nr, size_t size)
 {
 	return offset >= sizeof(struct trace_live_index) && offset <= size &&
 	       !(offset % 8) && nr <= (size - offset) / each;
 }
 
-/* The index alone, for figures: live_look() and live_newest() want the sub-buffers. */
+/* Open the index alone, for figures: live_look() and live_newest() need the sub-buffers. */
 static inline int live__open(struct live_observer *o, const struct live_mapping *m)
 {
 	const struct trace_live_index *index = m->index;
@@ -818,8 +832,8 @@ static inline int live__open(struct live_observer *o, const struct live_mapping 
  * @m: the mapping of its trace_live, which live_map() has made
  * @from: with what to begin
  *
- * Return: 0, -EINVAL if the mapping cannot be one of trace_live, -EAGAIN while the
- * buffer is being emptied, or -EBADMSG or -EPROTO if what is in it cannot be.
+ * Return: 0; -EINVAL if the mapping cannot be one of trace_live; -EAGAIN while the
+ * buffer is being emptied; or -EBADMSG or -EPROTO if the buffer has what cannot be
  */
 static inline int live_attach(struct live_observer *o, const struct live_mapping *m,
 			      enum live_start from)
@@ -838,7 +852,7 @@ static inline int live_attach(struct live_observer *o, const struct live_mapping
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 
-/* Map up to where the first page says at @offset_of: the whole or the index. */
+/* Map as many bytes as the index says in its member at @offset_of. */
 static inline int live__map(struct live_mapping *m, int fd, size_t offset_of)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -863,11 +877,11 @@ static inline int live__map(struct live_mapping *m, int fd, size_t offset_of)
 
 /**
  * live_map - map the live index of a CPU's buffer, and the sub-buffers
- * @m: to fill
- * @fd: the CPU's trace_live; it may be closed afterwards, unless it is waited for
+ * @m: filled
+ * @fd: trace_live of the CPU; it may be closed afterwards, unless it is to be waited for
  *
- * Return: 0, -EOVERFLOW if a 32-bit program cannot map so much, or what mmap()
- * said
+ * Return: 0; -EOVERFLOW if a 32-bit program cannot map so much; or the negative errno of
+ * mmap(2)
  */
 static inline int live_map(struct live_mapping *m, int fd)
 {

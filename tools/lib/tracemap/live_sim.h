@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * A ring buffer in plain memory, for live_test.c: its writer, a consumer and
- * resets do to it what the kernel does to the ring buffer and its live index.
+ * A ring buffer in plain memory, for live_test.c. Its writer, consumer and resets do to it
+ * what the kernel does to the ring buffer and its live index.
  *
- * The writer nests as interrupts do: a reservation inside another one, in the
- * same thread, at each point where an interrupt could come. Events are
- * numbered, and every word of one follows from its number and the epoch, so
- * that a mixed one is found out.
+ * The writer nests as interrupts do: at each point where an interrupt could come, the same
+ * thread may reserve inside another reservation. Events are numbered, and each word of an
+ * event is computed from its number and the epoch, so that the test notices an event that
+ * is mixed of two.
  *
- * Once the index and the sub-buffers are shared, every access to them is
- * atomic. That makes it a test for the thread sanitizer as well.
+ * Once the index and the sub-buffers are shared, every access to them is atomic, so that
+ * the test runs under the thread sanitizer, too.
  */
 #ifndef _TRACEMAP_LIVE_SIM_H
 #define _TRACEMAP_LIVE_SIM_H
@@ -24,12 +24,12 @@
 #define HEADER		16
 #define MAX_SUBBUFS	64
 
-/* What is not so is a failure of the test. */
+/* Count a failure of the test if the condition does not hold. */
 static bool check_at(bool ok, const char *what, const char *func, int line);
 
 #define check(cond) check_at(cond, #cond, __func__, __LINE__)
 
-/* A buffer. What is in the mapping is shared by all: the index and the sub-buffers. */
+/* A buffer. All threads share the mapping, which has the index and the sub-buffers. */
 struct sim {
 	struct live_mapping map;
 	struct trace_live_index *index;
@@ -38,22 +38,22 @@ struct sim {
 	uint32_t nr, data_size;
 	bool overwrite;
 
-	pthread_mutex_t writers;	/* held by whoever excludes the writer */
-	pthread_mutex_t reader;		/* reader_lock; and the head's move */
+	pthread_mutex_t writers;	/* held by a thread that excludes the writer */
+	pthread_mutex_t reader;		/* the kernel's reader_lock; the head moves under it, too */
 	uint32_t head, tail, commit, reader_id;
 	uint32_t next[MAX_SUBBUFS];
-	uint32_t write[MAX_SUBBUFS];	/* write index */
-	uint32_t end[MAX_SUBBUFS];	/* of records, without padding */
-	uint32_t entries[MAX_SUBBUFS];	/* events kept */
+	uint32_t write[MAX_SUBBUFS];	/* the write index */
+	uint32_t end[MAX_SUBBUFS];	/* where the records end, without padding */
+	uint32_t entries[MAX_SUBBUFS];	/* events that were not discarded */
 
-	uint32_t seq;			/* of the next event, in this epoch */
+	uint32_t seq;			/* number of the next event, in this epoch */
 	uint32_t clock;
 	uint32_t last_ts;
 	uint64_t overwritten, dropped, consumed;
-	uint32_t read;			/* bytes consumed of the reader's */
+	uint32_t read;			/* bytes consumed of the reader's sub-buffer */
 	unsigned int rand;
 	int nested;
-	bool quiet;			/* no nesting, no delays */
+	bool quiet;			/* nothing nests, nothing is delayed */
 	bool stop;
 };
 
@@ -82,7 +82,7 @@ static void put(struct sim *s, uint32_t id, uint32_t offset, uint32_t word)
 	store((__u32 *)(subbuf_of(s, id) + HEADER + offset), word);
 }
 
-/* The first word of a record, its bit fields in the order of the machine. */
+/* The first word of a record, with its bit fields in the order of the machine. */
 static uint32_t header(uint32_t type, uint32_t delta)
 {
 	return subbuf__host_big ? type << SUBBUF_TIME_SHIFT | delta : type | delta << 5;
@@ -109,7 +109,7 @@ static void delay(unsigned int *state)
 		sched_yield();
 }
 
-/* Every word of an event. */
+/* A word of an event. */
 static uint32_t word_of(uint32_t seq, uint32_t epoch, uint32_t i)
 {
 	uint32_t x = (seq ^ epoch << 20) * 2654435761U + i * 40503U;
@@ -146,7 +146,7 @@ static void leave(struct sim *s, uint32_t id)
 	__atomic_store_n(&s->commit, next, __ATOMIC_RELEASE);	/* [LEFT] */
 }
 
-/* May the tail go on to @next? The head makes room if it has to. */
+/* May the tail go on to the next sub-buffer, @to? The head moves to make room if needed. */
 static bool tail_may_move(struct sim *s, uint32_t *to)
 {
 	bool room = true;
@@ -170,7 +170,7 @@ static bool tail_may_move(struct sim *s, uint32_t *to)
 	return room;
 }
 
-/* The rest of the sub-buffer becomes padding, of either kind. */
+/* Fill the rest of the sub-buffer with padding, of one kind or the other. */
 static void pad(struct sim *s, uint32_t id)
 {
 	uint32_t at = s->write[id], rest = s->data_size - at;
@@ -186,7 +186,7 @@ static void pad(struct sim *s, uint32_t id)
 	s->write[id] = s->data_size;
 }
 
-/* Two writers at once may do this, one inside the other. */
+/* Move the tail. Two writers may do this at once, one inside the other. */
 static bool cross(struct sim *s, uint32_t tail)
 {
 	uint32_t next;
@@ -197,7 +197,7 @@ static bool cross(struct sim *s, uint32_t tail)
 	}
 	interrupt(s);
 	if (s->tail != tail) {
-		/* The interrupt has done it: the same value once more. */
+		/* The interrupt has moved it, and this stores the same value once more. */
 		check(entry_of(s, next)->generation == entry_of(s, tail)->generation + 1);
 		store64(&entry_of(s, next)->generation,
 			entry_of(s, tail)->generation + 1);
@@ -212,7 +212,7 @@ static bool cross(struct sim *s, uint32_t tail)
 	return true;
 }
 
-/* Room for a record of @size on the sub-buffer where the tail is. */
+/* Reserve room for a record of @size bytes in the sub-buffer where the tail is. */
 static bool reserve(struct sim *s, uint32_t size, uint32_t *id, uint32_t *at)
 {
 	for (;;) {
@@ -233,7 +233,7 @@ static void stamp(struct sim *s, uint32_t id)
 	store64((__u64 *)subbuf_of(s, id), s->clock);
 }
 
-/* One record; of @words payload, numbered if it is to be kept. */
+/* Write a record of @words words, which is an event if @keep, else discarded. */
 static void add(struct sim *s, uint32_t words, bool keep)
 {
 	uint32_t delta, id, at, i, seq, epoch = s->index->epoch;
@@ -258,7 +258,7 @@ static void add(struct sim *s, uint32_t words, bool keep)
 	}
 	put(s, id, at, header(keep ? large ? 0 : words : SUBBUF_TYPE_PADDING,
 			      delta ? delta : !keep));
-	if (!keep && !delta)	/* the padding says 1, and so does its time */
+	if (!keep && !delta)	/* a discarded record has a delta of 1 at least */
 		s->last_ts = ++s->clock;
 	at += 4;
 	if (large || !keep) {
@@ -280,7 +280,7 @@ static void write_some(struct sim *s)
 	add(s, words, !chance(&s->rand, 6));
 	if (s->nested)
 		return;
-	/* The outermost one moves the commit. */
+	/* Only the outermost writer moves the commit. */
 	while (s->commit != s->tail) {
 		leave(s, s->commit);
 		interrupt(s);
@@ -299,7 +299,7 @@ static void interrupt(struct sim *s)
 	delay(&s->rand);
 }
 
-/* A consumer: what is unread on the reader's counts; then swap it. */
+/* Consume the reader's sub-buffer, then swap it for the one at the head. */
 static void consume(struct sim *s)
 {
 	uint32_t old = s->reader_id, new, prev;
@@ -308,7 +308,7 @@ static void consume(struct sim *s)
 	if (__atomic_load_n(&s->commit, __ATOMIC_ACQUIRE) == old)	/* [LEFT] */
 		goto out;
 	s->consumed += s->entries[old];
-	/* It has marks of a loss, and its header is used again. */
+	/* As the kernel does, mark a loss in the header, and store behind the records. */
 	set_commit(s, old, s->write[old] | 1U << SUBBUF_MISSED_EVENTS);
 	if (s->data_size - s->end[old] >= 8)
 		put(s, old, s->end[old] & ~3U, 0xdeadbeef);
@@ -370,7 +370,7 @@ static void reset(struct sim *s)
 	pthread_mutex_unlock(&s->writers);
 }
 
-/* On the heap, to the byte, for the address sanitizer. */
+/* Allocate exactly what is used, so that the address sanitizer sees a byte too many. */
 static void map_sim(struct sim *s)
 {
 	size_t entries = s->nr * sizeof(struct trace_live_subbuf);
@@ -406,7 +406,7 @@ static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
 	s->f = (struct subbuf_format){ HEADER + data_size, 8, 8, HEADER,
 				       subbuf__host_big };
 	map_sim(s);
-	/* 0 is the reader's, 1 the head, the tail and the commit */
+	/* Sub-buffer 0 is the reader's; 1 is the head, the tail and the commit. */
 	for (id = 1; id < nr; id++)
 		s->next[id] = id + 1 < nr ? id + 1 : 1;
 	s->next[0] = 1;

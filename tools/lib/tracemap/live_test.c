@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test of live.h: observers of a simulated buffer, live_sim.h, step by step
- * and all at once.
+ * Test live.h: observers of a simulated buffer, live_sim.h, first step by step, then all
+ * at once.
  *
- * It says nothing of the order of memory accesses: what the barriers are good
- * for is shown by the model of the protocol.
+ * It does not test the order of memory accesses: the model of the protocol shows what each
+ * barrier is needed for.
  */
 #define _GNU_SOURCE
 #include "live_sim.h"

@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Records of many sources in the order of time.
+ * Merge the records of many sources in the order of time.
  *
- * The states of a source. The queue has those that are READY, by the time stamps
- * of the records they hold.
+ * A source is in one of these states. The queue has the sources that are READY, by the
+ * time stamps of the records they hold.
  *
- *	state	 what it is			goes to		 when
+ *	state	 what it means			next state	 when
  *
  *	EMPTY	 it had nothing when it was	READY		 a look finds a record
  *		 asked last			FAILING		 a look finds an error
  *						GONE		 a look finds its end
  *	READY	 it holds its next record	READY, EMPTY,	 the record was handed
  *						FAILING, GONE	 out, it is asked again
- *	FAILING	 it told an error, which is	EMPTY, GONE	 the error was passed on;
- *		 yet to be passed on				 EMPTY: it goes on
- *	GONE	 at its end, or failed
+ *	FAILING	 it returned an error, which	EMPTY, GONE	 the caller was told;
+ *		 the caller was not told yet			 EMPTY if it can go on
+ *	GONE	 it is at its end, or failed
  *
- * The source with the oldest record is next. If another one is EMPTY, something
- * older may be on its way there: a writer takes the time first, and is done later.
- * So a record waits until a look at all that are EMPTY, which began delay_ns after
- * the record arrived, has found nothing. What comes too late then is handed out at
- * once, and marked TRACEMAP_LATE.
+ * The source with the oldest record is next. While another source is EMPTY, an older
+ * record of that source may still come, since a writer takes the time before it commits
+ * the event. Therefore a record waits until a look at all EMPTY sources, which began
+ * delay_ns after the record arrived, has found nothing. An older record that comes after
+ * that is handed out at once, and marked TRACEMAP_LATE.
  *
- * No event is lost for the sake of that order. While a source is EMPTY, each look
- * reads ahead what all CPUs have (ahead.c), and each batch of that waits from when
- * it was read, not from when it is the next: what is behind does not wait anew.
- * While none is EMPTY, a CPU that writes more than is taken is read ahead, too, as
- * soon as its buffer fills: for that there is a look every LOOK_NS. And when there is no
- * memory to read ahead into, no record waits any more.
+ * No event is lost for the sake of that order. While a source is EMPTY, each look reads
+ * ahead what all CPUs have (ahead.c). Each batch then waits from when it was read, and not
+ * anew when it is the next. While no source is EMPTY, the merge reads ahead of a CPU
+ * whose buffer fills; for that it looks every LOOK_NS. When there is no memory to read
+ * ahead into, no record waits.
  *
- * To wait so is to wake up, which writes events where idling, timers or scheduling
- * are traced, and these have to wait as well. So by default two waits in a row are as
- * long as delay_ns, and from then on one ends in each REST_NS.
+ * Each wait that ends wakes up the caller, which writes events where idling, timers or
+ * scheduling are traced, and these have to wait as well. By default, two waits in a row
+ * are as long as delay_ns, and from then on one wait ends in each REST_NS.
  *
- * A source is asked for more only when the next record is wanted: until then
- * the memory of the one handed out is not let go of.
+ * The merge asks a source for more only when the next record is wanted, since that may
+ * free the memory of the record that was handed out.
  *
- * Nearly all records go through tracemap_merge_next() and tracemap_merge_turn()
- * alone: a batch gone through in place as long as it is older than the queue's
- * second.
+ * tracemap_merge_next() and tracemap_merge_turn() handle nearly all records without the
+ * rest: a batch is gone through in place as long as it is older than the second of the
+ * queue.
  */
 #include <errno.h>
 #include <limits.h>
@@ -52,16 +51,16 @@
 #define NSEC_PER_MSEC		1000000
 
 /*
- * How long a record waits if nothing else was said. Where every CPU has a live index,
- * to look costs nothing, and that is enough for a writer to come to its end.
+ * How long a record waits unless the options say otherwise. Where every CPU has a live
+ * index, a look costs no system call, and 1 ms is enough for a writer to commit its event.
  */
 #define DELAY_NS		(10 * NSEC_PER_MSEC)
 #define DELAY_WITH_INDEX_NS	NSEC_PER_MSEC
 
-/* From the third wait in a row on, one ends in such a time. */
+/* From the third wait in a row on, only one wait ends in this time. */
 #define REST_NS			(10 * NSEC_PER_MSEC)
 
-/* How often all CPUs are looked at while there are records, and while they wait. */
+/* How often the merge looks at all CPUs, while records go out and while they wait. */
 #define LOOK_NS			NSEC_PER_MSEC
 #define LOOK_WAITING_NS		(10 * NSEC_PER_MSEC)
 
@@ -72,19 +71,19 @@
 enum state { EMPTY, READY, FAILING, GONE };
 
 /**
- * struct source - one that is merged
- * @item: the record it holds, and its place in the queue; it comes first
- * @run: @batch if its records can be handed out by time stamps alone, else the
- *	merge's @none
- * @batch: where the record is from; @none if it is not of a tracemap_cpu
- * @before: where the iterator of @batch stood before the record
+ * struct source - a source that is merged
+ * @item: the record that it holds, and its place in the queue; the first member
+ * @run: @batch if its records can be handed out by time stamps alone, else @none of the
+ *	merge
+ * @batch: the batch of the record; @none of the merge if the source is no tracemap_cpu
+ * @before: where the iterator of @batch was before the record
  * @looks: how many looks there had been when the record was found
- * @arrived: when it was found, or the batch it is of
+ * @arrived: when the record was found, or the batch that it is of
  * @state: see above
- * @error: while FAILING
- * @says_fresh: it tells what it has found at once, see TRACEMAP_FRESH
- * @cpu: a tracemap_cpu, or NULL and
- * @plugged: any other source
+ * @error: the error that is to be told while it is FAILING
+ * @says_fresh: whether it has set TRACEMAP_FRESH
+ * @cpu: the handle of a CPU, or NULL
+ * @plugged: the source, if @cpu is NULL
  */
 struct source {
 	struct queue_item item;
@@ -101,28 +100,33 @@ struct source {
 };
 
 /**
- * struct tracemap_merge - what is merged
- * @head: what the inline part knows; it comes first. @head.run is the batch of
- *	the source whose record was handed out last, while nothing but time stamps
- *	decides how it goes on; else @none
- * @used: the record of the first in the queue was handed out
- * @nr_empty: sources that are EMPTY
- * @queue: those READY
- * @last: the latest time stamp handed out before the first in the queue had its
+ * struct tracemap_merge - the sources that are merged
+ * @head: what the inline part uses; the first member. @head.run is the batch of the
+ *	source whose record was handed out last, while time stamps alone decide which
+ *	record is next; else @none
+ * @none: an empty batch
+ * @sources: all sources
+ * @nr_sources: how many there are
+ * @used: whether the record of the first in the queue was handed out
+ * @nr_empty: how many sources are EMPTY
+ * @queue: the sources that are READY
+ * @last: the latest time stamp that was handed out before the first in the queue had its
  *	turn
  * @looks: how many looks at all sources there were
- * @look_began: when the last of them began
- * @look_due: when the next is due though nothing waits for it
+ * @look_began: when the last look began
+ * @look_due: when the next look is due even if no record waits for it
  * @now: when the last batch or record arrived
- * @no_room: some CPU's buffer fills, and there is no memory to read ahead into
- * @waits: there was a look, and no record may go
- * @due: when to look again; 0: now; UINT64_MAX: when a source has something
+ * @no_room: the buffer of a CPU fills, and there is no memory to read ahead into
+ * @waits: there was a look, and no record may be handed out
+ * @flushing: records do not wait, see tracemap_merge_flush()
+ * @due: when to look again: 0 for now, UINT64_MAX for when a source has something
  * @delay_ns: how long a record waits
- * @own_delay: the caller has named none: it goes by whether every CPU has a live index
- * @wait_ends: when the last wait for that is over
- * @rested: when it has rested from all of them
- * @nr_failing: sources that are FAILING
- * @ask_all: before anything else
+ * @own_delay: the caller gave no delay: it depends on whether every CPU has a live index
+ * @wait_ends: when the last such wait is over
+ * @rested: when the rests after all these waits are over, REST_NS each
+ * @failed_cpu: see tracemap_merge_failed_cpu()
+ * @nr_failing: how many sources are FAILING
+ * @ask_all: ask all EMPTY sources before anything else
  */
 struct tracemap_merge {
 	struct tracemap_merge_head head;
@@ -279,7 +283,7 @@ static void source_ask(struct tracemap_merge *m, struct source *s)
 	}
 }
 
-/* Its record was handed out, and nobody uses it any more. */
+/* Ask a source for its next record; the caller does not use the last one any more. */
 static void source_go_on(struct tracemap_merge *m, struct source *s)
 {
 	queue_remove_first(&m->queue);
@@ -348,7 +352,7 @@ static bool look_at_all(struct tracemap_merge *m)
 
 /* ---- May the oldest record go? ---- */
 
-/* Nothing older can come any more, of those who have nothing. */
+/* Has the record of @s waited long enough for older ones of the EMPTY sources? */
 static inline always_inline bool waited(const struct tracemap_merge *m, const struct source *s)
 {
 	if (!m->nr_empty || m->no_room)
@@ -423,7 +427,7 @@ static int nothing_yet(struct tracemap_merge *m)
 	return 0;
 }
 
-/* 1: the first in the queue may go. What is late waits for nobody. */
+/* Returns 1 if the first in the queue may go, which a late record may at once. */
 static int choose(struct tracemap_merge *m)
 {
 	bool more = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * What merge_test.c merges: CPUs whose sub-buffers come through a pipe, sources
- * of another kind, and a clock that goes on when it is told to.
+ * What merge_test.c merges: CPUs whose sub-buffers come through a pipe, and sources of
+ * another kind, with a clock that stands still unless the test moves it.
  */
 #ifndef _TRACEMAP_MERGE_SIM_H
 #define _TRACEMAP_MERGE_SIM_H
@@ -35,7 +35,7 @@ static bool check_at(bool ok, const char *what, const char *func, int line)
 	return ok;
 }
 
-/* What cannot be tested without. */
+/* End the test program if something fails without which nothing can be tested. */
 static void need(bool ok, const char *what)
 {
 	if (ok)
@@ -44,10 +44,10 @@ static void need(bool ok, const char *what)
 	exit(1);
 }
 
-/* ---- The clock; it takes the place of the C library's ---- */
+/* ---- The clock, which replaces that of the C library ---- */
 
 static uint64_t sim_ns;
-static uint64_t sim_step;	/* what goes by from one look at it to the next */
+static uint64_t sim_step;	/* how far each call moves it */
 static unsigned int clock_calls;
 
 int clock_gettime(clockid_t id, struct timespec *t)
@@ -60,9 +60,9 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	return 0;
 }
 
-/* ---- Memory; the linker puts this in the place of malloc() ---- */
+/* ---- Memory; the linker replaces malloc() by this ---- */
 
-static int mallocs_left = -1;	/* then there is no more memory; below 0: there is */
+static int mallocs_left = -1;	/* calls until there is no more memory; below 0: no limit */
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -85,7 +85,7 @@ static unsigned int sim_rand(unsigned int below)
 	return (sim_seed >> 8) % below;
 }
 
-/* What events have in them. */
+/* The data of an event. */
 struct body {
 	uint32_t cpu;
 	uint32_t seq;
@@ -97,8 +97,8 @@ struct tube {
 	struct tracemap_cpu *cpu;
 	int number;
 	int in, out;
-	uint32_t seq;			/* of the next event */
-	bool reset;			/* what is fetched next says so */
+	uint32_t seq;			/* the number of the next event */
+	bool reset;			/* the batch that is fetched next tells a reset */
 	bool fills;
 	struct subbuf_make make;
 };
@@ -159,7 +159,7 @@ static void tube_close(struct tube *t)
 	close(t->out);
 }
 
-/* From now on it is the buffer of a CPU, which fills. */
+/* Let it be a CPU's buffer, which fills, from now on. */
 static void tube_fills(struct tube *t)
 {
 	t->cpu->dir = dup(t->out);
@@ -167,7 +167,7 @@ static void tube_fills(struct tube *t)
 	t->fills = true;
 }
 
-/* Sub-buffers that no source has read yet. */
+/* How many sub-buffers were not read yet. */
 static unsigned int tube_unread(const struct tube *t)
 {
 	int bytes;
@@ -181,7 +181,7 @@ static void tube_begin(struct tube *t, uint64_t ts)
 	make_begin(&t->make, &tube_format, ts);
 }
 
-/* The clock of the CPU is at @ts. False: it does not fit into this sub-buffer. */
+/* Write an event at the time @ts. Returns false if the sub-buffer has no room for it. */
 static bool tube_event(struct tube *t, uint64_t ts, uint32_t size)
 {
 	unsigned char data[SUBBUF_SIZE] = { 0 };
@@ -200,7 +200,7 @@ static void tube_send(struct tube *t, int64_t missed)
 	need(write(t->in, t->make.bytes, SUBBUF_SIZE) == SUBBUF_SIZE, "write");
 }
 
-/* A sub-buffer with events at @from, @from + @step... */
+/* Send a sub-buffer with events at @from, @from + @step and so on. */
 static void tube_events(struct tube *t, uint64_t from, uint64_t step, unsigned int nr)
 {
 	tube_begin(t, from);
@@ -225,9 +225,9 @@ struct feed {
 		uint64_t missed;
 	} event[FEED_MAX];
 	unsigned int nr, next;
-	int end;			/* what it says when there is no more */
-	bool marks;
-	unsigned int found;		/* so many are told of */
+	int end;			/* what it returns when there is no more */
+	bool marks;			/* it sets TRACEMAP_FRESH */
+	unsigned int found;		/* how many events it has told as found */
 	unsigned int asked;
 	bool out;
 	unsigned int released;
@@ -247,7 +247,7 @@ static int feed_next(void *arg, struct tracemap_record *rec)
 		rec->flags = TRACEMAP_FRESH;
 		f->found = f->nr;
 	}
-	/* Whoever looks at it after its release is found out. */
+	/* Allocated, so that the sanitizer sees a read after the release. */
 	f->body = malloc(sizeof(*f->body));
 	f->body->cpu = f->cpu;
 	f->body->seq = f->next;
@@ -314,7 +314,7 @@ static struct tracemap_merge *merge_with_delay(uint64_t delay_ns)
 	return m;
 }
 
-/* The next record is that one, and its data are there. */
+/* Is this the next record, with its data? */
 static bool comes(struct tracemap_merge *m, uint64_t ts, int cpu, uint32_t seq)
 {
 	struct tracemap_record rec;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test of merge.c. Every test's name is a promise; the last ones let CPUs by
- * the dozen write at random, and see whether all promises hold at once.
+ * Test merge.c. The name of each test is a promise. In the last ones dozens of CPUs write at
+ * random, and all promises have to hold at once.
  *
- *	merge_test [SCALE]	the random ones run so many hundredths as often
+ *	merge_test [SCALE]	run the random tests SCALE percent as often as usual
  */
 #define _GNU_SOURCE
 #include "merge_sim.h"

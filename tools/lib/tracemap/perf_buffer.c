@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Perf buffers, a CPU each: the kernel writes at data_head, this reads at
- * data_tail, and neither waits for the other.
+ * Read perf buffers, of which each CPU has one: the kernel writes at data_head, the reader
+ * reads at data_tail, and neither waits for the other.
  *
  *	kernel				here
  *
@@ -9,14 +9,14 @@
  *	STORE data			LOAD data
  *	STORE data_head	(B)		STORE data_tail	(D)
  *
- * The labels are those of the kernel's kernel/events/ring_buffer.c. C, a
- * load-acquire, pairs with B: who sees a head sees the records before it. D, a
- * store-release, pairs with A: the kernel writes over a record only after all
- * loads from it are done. So a record is used between C and D, that is,
- * between tracemap_perf_next() and tracemap_perf_release().
+ * The labels are those of kernel/events/ring_buffer.c. C is a load-acquire and pairs with
+ * B: a reader that has seen a head also sees the records before it. D is a store-release
+ * and pairs with A: the kernel overwrites a record only after all loads from it are done.
+ * A record may therefore be used between C and D, which is from tracemap_perf_next() to
+ * tracemap_perf_release().
  *
- * data_tail has no other writer. What the ring holds is believed only as far
- * as it was checked: each word is read once, and the copy is used.
+ * No other program writes data_tail. The ring is not trusted: each word is read once, the
+ * copy is checked, and then the copy is used.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

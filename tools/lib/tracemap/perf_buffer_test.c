@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test of perf_buffer.c on perf buffers in memory, perf_ring_sim.h, without a
- * kernel and without libbpf: what of libbpf is called is in here.
+ * Test perf_buffer.c with perf buffers in memory, perf_ring_sim.h, without a kernel and
+ * without libbpf: the functions of libbpf that are called are in here.
  */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>

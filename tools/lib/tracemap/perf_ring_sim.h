@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
-/* A perf buffer in memory, and the kernel's side of it, for the tests. */
+/* Simulate a perf buffer in memory, and the kernel that writes to it, for the tests. */
 #ifndef _PERF_RING_SIM_H
 #define _PERF_RING_SIM_H
 
@@ -11,7 +11,7 @@
 
 enum { SIM_PAGE = 4096, SIM_UNKNOWN = 0x7a };
 
-/* What the BPF program wrote: words, all of them made of the number. */
+/* The sample of a BPF program: words that are all computed from the same number. */
 struct sim_sample {
 	uint64_t ts;
 	uint32_t number;
@@ -23,8 +23,8 @@ struct sim_ring {
 	struct perf_event_mmap_page *page;
 	unsigned char *data;
 	uint64_t size;
-	uint64_t head;		/* not yet told */
-	uint64_t lost;		/* not yet told */
+	uint64_t head;		/* where the kernel is; not yet in data_head */
+	uint64_t lost;		/* samples lost, which no record has told yet */
 };
 
 static inline size_t sim_bytes(const struct sim_ring *ring)
@@ -32,7 +32,7 @@ static inline size_t sim_bytes(const struct sim_ring *ring)
 	return SIM_PAGE + ring->size;
 }
 
-/* As large as can be, so that the sanitizer sees what reads past the end. */
+/* Allocated exactly, so that the sanitizer sees a read past the end. */
 static inline void sim_init(struct sim_ring *ring, uint64_t size, uint64_t at)
 {
 	memset(ring, 0, sizeof(*ring));
@@ -71,7 +71,7 @@ static inline void sim_bytes_in(struct sim_ring *ring, const void *from, size_t 
 		ring->data[(ring->head++) & (ring->size - 1)] = ((const unsigned char *)from)[i];
 }
 
-/* A record of any type, not yet told; @size is what its header says. */
+/* Write a record of any type, which data_head does not show yet; its header has @size. */
 static inline void sim_record(struct sim_ring *ring, uint32_t type, uint16_t size,
 			      const void *body, size_t bytes)
 {
@@ -97,7 +97,7 @@ static inline struct sim_sample sim_make(uint64_t ts, uint32_t number, uint32_t 
 	return sample;
 }
 
-/* Bytes of the raw part without its size: rounded up as the kernel does. */
+/* Bytes of the raw part without its size field, rounded up as the kernel does. */
 static inline uint32_t sim_raw_size(uint32_t words)
 {
 	uint32_t bytes = 16 + words * sizeof(uint32_t);
@@ -121,7 +121,7 @@ static inline void sim_sample(struct sim_ring *ring, uint64_t ts, uint32_t numbe
 	sim_record(ring, PERF_RECORD_SAMPLE, 12 + raw, body, 4 + raw);
 }
 
-/* As the kernel does it: what finds no room is counted, and told with the next. */
+/* As the kernel, count a sample that finds no room, and tell the loss with the next one. */
 static inline bool sim_write(struct sim_ring *ring, uint64_t ts, uint32_t number, uint32_t words)
 {
 	uint32_t need = sim_record_size(words) + (ring->lost ? 24 : 0);

@@ -2,22 +2,22 @@
 /*
  * A queue of records, the oldest first.
  *
- * Up to QUEUE_RING items are in a ring, sorted. If each of them has its turn, the
- * first becomes the last by turning the ring; a processor that predicts this does not
- * wait for the comparison.
+ * Up to QUEUE_RING items are sorted in a ring. If the items take turns, the first becomes
+ * the last by turning the ring. A processor that predicts this does not wait for the
+ * comparison.
  *
- * More items are in a tournament: a flat array of time stamps and items. The upper half
- * of its slots are the items', each at its place. Below, slot i has the older of slots
- * 2i and 2i + 1, so that slot 1 has the oldest of all. An item that has changed is
- * compared with the other of its pair once a level. No branch depends on which one
- * is older: among many sources no processor predicts that.
+ * More items are in a tournament: an array of slots, each with a time stamp and an item.
+ * Each item has its place in the upper half. Below, slot i has the older of slots 2i and
+ * 2i + 1, so that slot 1 has the oldest of all. An item that has changed is compared once a
+ * level. No branch depends on which one is older, since a processor cannot predict that
+ * among many sources.
  *
- * One more than the ring has room for takes all of them to the tournament. They go back
- * when QUEUE_RING / 2 are left and not earlier, so that an item that comes and goes does
- * not move all others each time.
+ * When the ring is full, the next item moves all of them to the tournament. They move back
+ * only when QUEUE_RING / 2 are left, so that an item that comes and goes does not move all
+ * others each time.
  *
- * The slot of an item that is not in the tournament is NULL, and has UINT64_MAX as its
- * time. A record may have that time as well: it wins against NULL.
+ * The slot of an item that is not in the tournament has NULL as its item and UINT64_MAX as
+ * its time. A record may have that time, too: it counts as older than NULL.
  */
 #ifndef _TRACEMAP_QUEUE_H
 #define _TRACEMAP_QUEUE_H
@@ -32,8 +32,8 @@
 #define QUEUE_RING	8
 
 /*
- * @behind: the next in the ring, of its last the first
- * @place: in the tournament, from 0; no two items have the same
+ * @behind: the next item in the ring; behind the last is the first
+ * @place: the item's place in the tournament, from 0; no two items have the same
  */
 struct queue_item {
 	struct tracemap_record rec;
@@ -48,12 +48,12 @@ struct queue_slot {
 
 /**
  * struct queue - items by their time stamps
- * @first: the oldest, or one of the oldest; NULL if there is none
- * @last: the last of the ring
- * @nr: how many there are
- * @in_tree: they are in the tournament, not in the ring
- * @slots: of the tournament, twice as many as @places
- * @places: a power of 2; 0: there is a ring only
+ * @first: the oldest item, or one of the oldest; NULL if the queue is empty
+ * @last: the last item of the ring
+ * @nr: how many items there are
+ * @in_tree: whether they are in the tournament instead of the ring
+ * @slots: the slots of the tournament, twice as many as @places
+ * @places: the places of the tournament, a power of 2; 0 if there is only a ring
  */
 struct queue {
 	struct queue_item *first;
@@ -66,7 +66,7 @@ struct queue {
 
 /* ---- The ring ---- */
 
-/* Put it somewhere between the first and the last, which is younger. */
+/* Put an item between the first and the last, which is younger than the item. */
 static inline void queue__ring_sort_in(struct queue *q, struct queue_item *item)
 {
 	struct queue_item *before = q->first;
@@ -100,7 +100,7 @@ static inline void queue__ring_remove_first(struct queue *q)
 	q->last->behind = q->first;
 }
 
-/* In the ring, the first has become younger than the second. */
+/* Sort a ring in which the first has become younger than the second. */
 static __always_inline void queue_ring_move_first(struct queue *q)
 {
 	struct queue_item *item = q->first;
@@ -116,7 +116,7 @@ static __always_inline void queue_ring_move_first(struct queue *q)
 
 /* ---- The tournament ---- */
 
-/* A tournament of which no slot has an item. False: no memory. */
+/* Make a tournament without an item. Returns false if there is no memory. */
 static inline bool queue__tree_new(struct queue *q, size_t places)
 {
 	size_t i;
@@ -131,7 +131,7 @@ static inline bool queue__tree_new(struct queue *q, size_t places)
 	return q->slots;
 }
 
-/* What is in slot @i has changed. */
+/* Update the slots below slot @i, which has changed. */
 static inline void queue__tree_play(struct queue *q, size_t i)
 {
 	struct queue_slot now = q->slots[i];
@@ -155,9 +155,9 @@ static inline void queue__tree_set(struct queue *q, unsigned int place, uint64_t
 }
 
 /*
- * In the tournament, the first has become younger. Compilers make a branch of a choice
- * between two items, but not of this mask. NULL is never older than an item, so
- * that the time stamps are enough.
+ * Update a tournament in which the first has become younger. The choice between two items
+ * is a mask, of which compilers make no branch. Comparing time stamps is enough, since a
+ * NULL is never older than an item.
  */
 static __always_inline void queue_tree_move_first(struct queue *q)
 {
@@ -178,7 +178,7 @@ static __always_inline void queue_tree_move_first(struct queue *q)
 	q->first = (struct queue_item *)item;
 }
 
-/* In the tournament, the time stamp of the second: of those that lost to the first. */
+/* The time stamp of the second in a tournament: the oldest of those that the first beat. */
 static __always_inline uint64_t queue_tree_second(const struct queue *q)
 {
 	size_t i = q->places + q->first->place;
@@ -204,7 +204,7 @@ static inline void queue__tree_remove_first(struct queue *q)
 
 /* ---- Either ---- */
 
-/* The tournament is empty. */
+/* Move all items to the tournament, which is empty. */
 static inline void queue__to_tree(struct queue *q)
 {
 	struct queue ring = *q;
@@ -233,7 +233,7 @@ static inline void queue__to_ring(struct queue *q)
 	*q = ring;
 }
 
-/* Put one in. */
+/* Add an item. */
 static inline void queue_add(struct queue *q, struct queue_item *item)
 {
 	if (!q->in_tree && q->nr == QUEUE_RING)
@@ -245,7 +245,7 @@ static inline void queue_add(struct queue *q, struct queue_item *item)
 		queue__ring_add(q, item);
 }
 
-/* Take the first out. */
+/* Remove the first item. */
 static inline void queue_remove_first(struct queue *q)
 {
 	q->nr--;
@@ -258,7 +258,7 @@ static inline void queue_remove_first(struct queue *q)
 		queue__to_ring(q);
 }
 
-/* The first has another time stamp. */
+/* Update the queue after the first has got any other time stamp. */
 static inline void queue_move_any_first(struct queue *q)
 {
 	struct queue_item *item = q->first;
@@ -276,8 +276,8 @@ static __always_inline uint64_t queue_second_ts(const struct queue *q)
 }
 
 /*
- * Have places for @nr items. The first stays the first, also of several of the same
- * time: its record may be out. False: no memory.
+ * Make room for @nr items. The first item stays the first, also among several of the same
+ * time, because its record may have been handed out. Returns false if there is no memory.
  */
 static inline bool queue_reserve(struct queue *q, unsigned int nr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Small files of tracefs, procfs and sysfs, which do not tell their size: for the
- * libraries and the command, each of which has its own copy.
+ * Read small files of tracefs, procfs and sysfs, which do not tell their size. The
+ * functions are inline, since the libraries and the command use them and export none.
  */
 #ifndef _TRACEMAP_READ_FILE_H
 #define _TRACEMAP_READ_FILE_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Up to the end of the file or that of @text. Returns the length, or a negative errno. */
+/* Read up to the end of the file or of @text. Returns the length, or a negative errno. */
 static inline ssize_t read_file__fill(int fd, char *text, size_t size)
 {
 	size_t length = 0;
@@ -44,7 +44,10 @@ static inline int read_file(int dir, const char *path, char *text, size_t size)
 	return ret;
 }
 
-/* The same of any size; free() it. NULL: it cannot be read, or no memory: see errno. */
+/*
+ * Read a file of any size. Returns its text, which the caller frees, or NULL and errno if it
+ * cannot be read or there is no memory.
+ */
 static inline char *read_file_whole(int dir, const char *path, size_t *size)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * The file per_cpu/cpuN/stats, for the library and the command.
+ * Read the file per_cpu/cpuN/stats, for the library and the command.
  */
 #ifndef _TRACEMAP_STATS_FILE_H
 #define _TRACEMAP_STATS_FILE_H
@@ -14,10 +14,10 @@
 /**
  * struct stats_file - what the kernel counts of a CPU's buffer
  * @committed: events committed
- * @overwritten: of these, overwritten unread
- * @consumed: of these, taken by consumers
+ * @overwritten: how many of these were overwritten before a consumer read them
+ * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
- * @bytes: of the events that are unread
+ * @bytes: bytes of the unread events
  */
 struct stats_file {
 	uint64_t committed;
@@ -27,7 +27,7 @@ struct stats_file {
 	uint64_t bytes;
 };
 
-/* The number behind @name in the text of the file; 0 if that is not there. */
+/* The number behind @name in the text of the file; 0 if the text does not have @name. */
 static inline uint64_t stats_file_number(const char *text, const char *name)
 {
 	const char *p = strstr(text, name);
@@ -35,7 +35,10 @@ static inline uint64_t stats_file_number(const char *text, const char *name)
 	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
 }
 
-/* @path below the folder @dir. Returns 0 or a negative errno. "entries" are those unread. */
+/*
+ * Read the file @path below the folder @dir. Returns 0 or a negative errno. What the file
+ * calls "entries" are the unread events.
+ */
 static inline int stats_file_read(int dir, const char *path, struct stats_file *s)
 {
 	char text[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Sub-buffers as a kernel writes them, for tests: records of any size, their
- * times as deltas, extensions or absolute, discarded ones, and losses.
+ * Make sub-buffers as a kernel writes them, for tests: with records of any size, with
+ * times as deltas, extensions or absolute, with discarded records, and with losses.
  */
 #ifndef _TRACEMAP_SUBBUF_MAKE_H
 #define _TRACEMAP_SUBBUF_MAKE_H
@@ -18,7 +18,7 @@
 struct subbuf_make {
 	struct subbuf_format f;
 	unsigned char bytes[MAKE_MAX] __attribute__((aligned(8)));
-	uint32_t end;		/* of the records */
+	uint32_t end;		/* where the records end */
 	uint64_t ts;		/* of the last */
 };
 
@@ -65,7 +65,7 @@ static inline bool make_time(struct subbuf_make *m, uint32_t type, uint64_t time
 	return true;
 }
 
-/* @size: a multiple of 4. False: it does not fit. */
+/* Add an event of @size bytes, a multiple of 4. Returns false if it does not fit. */
 static inline bool make_event(struct subbuf_make *m, uint64_t ts, const void *data,
 			      uint32_t size)
 {
@@ -88,7 +88,7 @@ static inline bool make_event(struct subbuf_make *m, uint64_t ts, const void *da
 	return true;
 }
 
-/* An event that was discarded: its time counts, its @size bytes do not. */
+/* Add an event that was discarded: its time counts, its @size bytes are passed over. */
 static inline bool make_discarded(struct subbuf_make *m, uint32_t delta, uint32_t size)
 {
 	if (make_room(m) < size + 8)
@@ -100,7 +100,7 @@ static inline bool make_discarded(struct subbuf_make *m, uint32_t delta, uint32_
 	return true;
 }
 
-/* @missed: SUBBUF_MISSED_UNKNOWN, or a number that is stored if there is room. */
+/* Mark a loss: SUBBUF_MISSED_UNKNOWN, or a number, which is stored if there is room. */
 static inline void make_finish(struct subbuf_make *m, int64_t missed)
 {
 	uint64_t commit = m->end;

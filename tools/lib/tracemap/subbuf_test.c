@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test of subbuf.h: sub-buffers made by hand in every layout a kernel writes,
- * damaged ones, and random bytes. Every sub-buffer sits on the heap and ends
- * where its memory ends, so that the address sanitizer sees a byte too many.
+ * Test subbuf.h with sub-buffers that are made here, in every layout that a kernel writes,
+ * with damaged ones, and with random bytes. Each sub-buffer has an allocation of exactly its
+ * size, so that the address sanitizer sees a byte too many.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * UTF-8, for the library and the command.
+ * Check UTF-8, for the library and the command.
  */
 #ifndef _TRACEMAP_UTF8_H
 #define _TRACEMAP_UTF8_H
@@ -31,7 +31,7 @@ static inline size_t utf8_length(const unsigned char *s, size_t room)
 			return 0;
 		code = code << 6 | (s[i] & 0x3f);
 	}
-	/* Too long for what it says, a surrogate, beyond the last one. */
+	/* Longer than needed, a surrogate, or beyond the last code point: not UTF-8. */
 	if ((length == 3 && (code < 0x800 || (code >= 0xd800 && code <= 0xdfff))) ||
 	    (length == 4 && (code < 0x10000 || code > 0x10ffff)))
 		return 0;

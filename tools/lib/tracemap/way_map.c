@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * The mapping: TRACE_MMAP_IOCTL_GET_READER consumes, and the records are read
- * where the kernel has put them.
+ * Read by the mapping: TRACE_MMAP_IOCTL_GET_READER consumes, and the records are read where
+ * the kernel has put them.
  *
- * Where the kernel has the live view, the index of trace_live is mapped, too. Then
- * waits end when as many bytes came as the caller wants, and not by buffer_percent.
+ * Where the kernel has the live view, the index of trace_live is mapped, too. Then a wait
+ * ends when there are as many bytes as the caller wants, instead of by buffer_percent.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * read(2), a sub-buffer at a time: of trace_pipe_raw, or of any file or pipe
- * into which somebody has put sub-buffers.
+ * Read by read(2), a sub-buffer at a time, from trace_pipe_raw, or from a file or pipe of
+ * sub-buffers.
  *
- * The kernel hands out what is new since the last read(), with a header of its
- * own, also while the writer is still on that sub-buffer. So every read is a
- * sub-buffer that stands for itself.
+ * Each read() of trace_pipe_raw returns the events that are new since the last one, with a
+ * header of their own, also while the writer is still in their sub-buffer. The result of
+ * each read() is therefore a whole sub-buffer.
  */
 #include <errno.h>
 #include <linux/magic.h>
