@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bytes that grow at the end. When memory runs out, @error stays set, and
- * nothing is added any more: ask once, at the end.
+ * Bytes to which more can be added. After memory has run out, @error stays set and nothing
+ * is added any more, so that it is enough to look at @error at the end.
  */
 #ifndef _TRACEMAP_BYTES_H
 #define _TRACEMAP_BYTES_H
@@ -17,13 +17,13 @@ struct bytes {
 };
 
 void bytes_add(struct bytes *b, const void *data, size_t size);
-void bytes_add_string(struct bytes *b, const char *text);	/* with its end */
+void bytes_add_string(struct bytes *b, const char *text);	/* with its 0 byte */
 void bytes_add_u16(struct bytes *b, uint16_t value);
 void bytes_add_u32(struct bytes *b, uint32_t value);
 void bytes_add_u64(struct bytes *b, uint64_t value);
 void bytes_free(struct bytes *b);
 
-/* Add what a file has, whatever its size claims. 0 or a negative errno. */
+/* Add the contents of a file, whose size may be wrong. Returns 0 or a negative errno. */
 int bytes_add_file(struct bytes *b, const char *path);
 
 #endif /* _TRACEMAP_BYTES_H */

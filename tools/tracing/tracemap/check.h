@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What has to hold in a test; what does not ends it. */
+/* End a test if the condition does not hold. */
 #define CHECK(cond) do {							\
 	if (!(cond)) {							\
 		fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #cond, errno); \

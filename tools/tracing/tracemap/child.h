@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The command behind "--". It is forked early and waits until tracing is on,
- * so that nothing of it is missed.
+ * The command behind "--". Its process is forked early and waits until tracing is on, so
+ * that the trace has all that it does.
  */
 #ifndef _TRACEMAP_CHILD_H
 #define _TRACEMAP_CHILD_H
@@ -10,29 +10,35 @@
 #include <sys/types.h>
 
 struct child {
-	pid_t pid;	/* 0: there is none */
-	int go;		/* pipe it waits at, -1: it runs */
-	int fd;		/* pidfd, readable when it has ended; -1: kernel too old */
-	int failed;	/* pipe that brings the errno of a failed exec */
+	pid_t pid;	/* 0: there is no command */
+	int go;		/* the pipe where it waits; -1: it runs */
+	int fd;		/* a pidfd, readable when it has ended; -1: the kernel is too old */
+	int failed;	/* a pipe, by which it sends the errno of a failed exec */
 	bool ended;
-	bool stopped;	/* child_stop() had to end it */
-	int status;	/* as of waitpid() */
+	bool stopped;	/* child_stop() has ended it */
+	int status;	/* as waitpid() tells it */
 };
 
-/* Nothing to close, nobody to stop. */
+/* There is no command, and nothing to close. */
 #define CHILD_NONE	{ .go = -1, .fd = -1, .failed = -1 }
 
-/* @argv: NULL-terminated, or NULL: no child. Call it after stop_on_signals(). */
+/*
+ * Fork the process of the command @argv, which ends with NULL; a NULL @argv is for no
+ * command. Call it after stop_on_signals().
+ */
 int child_prepare(struct child *child, char **argv);
 int child_start(struct child *child, const char *name);
 
-/* Whether it has ended; never waits. */
+/* Returns whether it has ended, and never waits. */
 bool child_ended(struct child *child);
 
-/* SIGTERM, and SIGKILL after two seconds; does nothing to one that has ended. */
+/* End it, if it still runs: send SIGTERM, and SIGKILL after two seconds. */
 void child_stop(struct child *child);
 
-/* Exit status: its own, 0 if we have ended it, 128 + signal, said, if somebody else has. */
+/*
+ * The exit status: that of the command; 0 if child_stop() has ended it; 128 + signal, and a
+ * message, if another signal has.
+ */
 int child_exit_status(const struct child *child, const char *name);
 
 #endif /* _TRACEMAP_CHILD_H */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Pages for a file, from sub-buffers or parts of them.
+ * Make pages of a trace.dat file from sub-buffers, or from parts of them.
  *
- * The records stay where they are: a page is a list for writev(), with a header
- * of its own in front. The header is never the sub-buffer's, because the writer
- * may still be at work there, because somebody may have consumed the first
- * events, and because of the loss: readers of trace.dat, trace-cmd among them,
+ * The records stay where they are: a page is a list for writev(), with a header of its own
+ * in front. The header of the sub-buffer is not used, since the writer may still be in the
+ * sub-buffer, another consumer may have consumed the first events, and because of losses.
+ * Readers of trace.dat, trace-cmd among them,
  *
- *	- forget a loss in front of a page that begins with anything but an event
- *	  (a time stamp, a discarded event). Such a page begins with its first
- *	  event, and the header has the time stamp up to there.
- *	- need room behind the records for the number. Where there is none, the last
- *	  event goes into a page of its own.
+ *	- forget a loss in front of a page that does not begin with an event, but with a
+ *	  time stamp or a discarded event. Therefore each page begins with its first
+ *	  event, and its header has the time stamp up to there.
+ *	- need room behind the records for the number of lost events. Where there is no
+ *	  room, the last event goes into a page of its own.
  */
 #ifndef _TRACEMAP_DAT_PAGE_H
 #define _TRACEMAP_DAT_PAGE_H
@@ -26,13 +26,13 @@
 #define DAT_PAGES_MAX		2	/* of one piece */
 
 /**
- * struct dat_piece - part of a sub-buffer
- * @format: layout of sub-buffers; data_offset at most DAT_PAGE_HEADER_MAX
- * @subbuf: the sub-buffer, in place
- * @start: where the first record begins, counted from the first of the sub-buffer
- * @end: where the last one ends
- * @ts: time stamp of the record before @start, or of the sub-buffer
- * @missed: events lost before @start, or TRACEMAP_MISSED_UNKNOWN
+ * struct dat_piece - a part of a sub-buffer
+ * @format: the layout of sub-buffers; data_offset is at most DAT_PAGE_HEADER_MAX
+ * @subbuf: the sub-buffer, where it lies
+ * @start: where the first record begins, in bytes from the first of the sub-buffer
+ * @end: where the last record ends
+ * @ts: the time stamp of the record before @start, or of the sub-buffer
+ * @missed: how many events were lost before @start, or TRACEMAP_MISSED_UNKNOWN
  */
 struct dat_piece {
 	const struct subbuf_format *format;
@@ -43,7 +43,7 @@ struct dat_piece {
 	uint64_t missed;
 };
 
-/* It points into itself: do not copy it. */
+/* Do not copy a page: it points into itself. */
 struct dat_page {
 	unsigned char header[DAT_PAGE_HEADER_MAX];
 	unsigned char number[8];
@@ -54,11 +54,11 @@ struct dat_page {
 /**
  * dat_pages - make pages of a piece
  * @piece: the piece
- * @zeros: as many bytes of 0 as a sub-buffer has
- * @pages: room for DAT_PAGES_MAX
+ * @zeros: bytes of 0, as many as a sub-buffer has
+ * @pages: room for DAT_PAGES_MAX pages
  *
- * Return: how many were made; 0: there is no event that the loss could be told
- * with. Each is as long as a sub-buffer.
+ * Return: how many pages were made, each as long as a sub-buffer; 0 if the piece has no
+ * event with which a loss could be told
  */
 int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page *pages);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events by name.
+ * Switch on events by name.
  */
 #ifndef _TRACEMAP_EVENTS_H
 #define _TRACEMAP_EVENTS_H
@@ -8,9 +8,9 @@
 #include "session.h"
 
 /*
- * Switch on what @pattern names: "system:event", "system", "event", with globs
- * in either part. @filter NULL: all of them. What goes wrong has been said,
- * with the names that are near, or where the filter is wrong.
+ * Switch on what @pattern names: "system:event", "system" or "event", with globs in either
+ * part. A NULL @filter is for all of these events. Returns 0 or a negative errno, and then
+ * has told the user which names are similar, or where the filter is wrong.
  */
 int events_enable(struct session *session, const char *pattern, const char *filter);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A gauge tells how one CPU's buffer does, a panel has those of an instance.
+ * A gauge has the figures of one CPU's buffer, and a panel has the gauges of an instance.
  *
- * Where the kernel has the live index the figures come from memory that is
- * mapped: no system call, no event taken. Elsewhere they come from the files
+ * Where the kernel has the live index, the figures come from mapped memory, without a
+ * system call and without taking an event. Elsewhere they come from the files
  * per_cpu/cpuN/stats.
  */
 #ifndef _TRACEMAP_GAUGE_H
@@ -18,14 +18,15 @@
 
 /**
  * struct reading - one look at a buffer
- * @events: committed since it was last emptied
- * @overwritten: of these, overwritten unread
- * @consumed: of these, taken by consumers
+ * @events: events committed since the buffer was last emptied
+ * @overwritten: how many of these were overwritten before a consumer read them
+ * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
- * @bytes: observed: written since the first observer came; else: unread
+ * @bytes: if the buffer is observed, bytes written since the first observer came; else
+ *	bytes of the unread events
  * @size: bytes of the buffer
- * @epoch: observed: changes when the buffer is emptied
- * @fill: how much of it holds unread events, 0 to 1
+ * @epoch: if the buffer is observed, a number that changes when it is emptied
+ * @fill: which part of the buffer holds unread events, from 0 to 1
  */
 struct reading {
 	uint64_t events;
@@ -38,15 +39,15 @@ struct reading {
 	double fill;
 };
 
-/* What nobody can tell yet, or from these figures. */
+/* A figure that is not known yet, or cannot be known from the others. */
 #define RATE_UNKNOWN	(-1.0)
 
 /**
  * struct rates - what happened between two readings, by the second
- * @events: committed
- * @bytes: of the buffer, written
- * @lost: see reading_lost()
- * @reset: the buffer was emptied in between: nothing is known
+ * @events: events committed
+ * @bytes: bytes of the buffer that were written
+ * @lost: events lost, see reading_lost()
+ * @reset: the buffer was emptied in between, so that the others are not known
  */
 struct rates {
 	double events;
@@ -56,11 +57,11 @@ struct rates {
 };
 
 /**
- * struct gauge - of one CPU's buffer
- * @cpu: which
- * @looks: how often it was read
- * @now: the present reading
- * @rate: what happened since the one before
+ * struct gauge - the figures of one CPU's buffer
+ * @cpu: the number of the CPU
+ * @looks: how often the gauge was read
+ * @now: the last reading
+ * @rate: what happened between the last two readings
  */
 struct gauge {
 	int cpu;
@@ -69,21 +70,21 @@ struct gauge {
 	struct rates rate;
 
 	/* private: */
-	struct tracemap_cpu *handle;	/* NULL: read from the file */
+	struct tracemap_cpu *handle;	/* NULL: the figures are read from the file */
 	struct live_observer observer;
 	uint64_t at;
 };
 
 /**
  * struct panel - the gauges of an instance
- * @name: of the instance, "/" for the top level
- * @dir: its folder
- * @observes: figures come from the live index, and the buffers are observed
- * @why: an errno: why not
- * @expanded: from its boot-time minimum, by being observed
+ * @name: the name of the instance, "/" for the top level
+ * @dir: the folder of the instance
+ * @observes: whether the buffers are observed, and the figures come from the live index
+ * @why: if not, the errno that says why
+ * @expanded: whether observing has made the buffer larger than its boot-time minimum
  * @nr: how many gauges there are
- * @gauges: by CPU number
- * @seconds: between the last two readings
+ * @gauges: the gauges, in the order of CPU numbers
+ * @seconds: the time between the last two readings
  */
 struct panel {
 	char *name;
@@ -100,22 +101,22 @@ struct panel {
 	uint64_t at;
 };
 
-/* @observe: false if the files are wanted. Negative errno, said. */
+/* If @observe is false, the files are read. A negative errno was told to the user. */
 int panel_open(struct panel *panel, const char *dir, const char *name, bool observe);
 void panel_close(struct panel *panel);
 
-/* Read all gauges. Negative errno: the instance is gone. */
+/* Read all gauges. Returns a negative errno if the instance is gone. */
 int panel_read(struct panel *panel);
 
-/* CPUs that came online since. Negative errno. */
+/* Add gauges for CPUs that came online since. Returns a negative errno on failure. */
 int panel_rescan(struct panel *panel);
 
-/* The sum of all gauges; its fill is the fullest one's. */
+/* The sum of all gauges, with the fill of the fullest one. */
 struct gauge panel_total(const struct panel *panel);
 
 /*
- * Of a buffer that no consumer takes events from, a flight recorder's, the oldest are
- * overwritten as they should be, and are not lost.
+ * Events lost. If no consumer takes events from the buffer, it is a flight recorder, whose
+ * oldest events are meant to be overwritten: these do not count.
  */
 static inline uint64_t reading_lost(const struct reading *r)
 {

@@ -7,7 +7,7 @@
 
 #include "tracemap-event.h"
 
-/* @text in quotes, as JSON wants it. */
+/* Print @text as a JSON string. */
 static inline void json_string(FILE *to, const char *text)
 {
 	struct tracemap_line line = { 0 };

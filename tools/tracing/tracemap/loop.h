@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Reading until a signal, the end of the command or of the time: what "stream" and
- * "record" do, each in its way, with CPUs that may come meanwhile.
+ * Read until a signal comes, or the command or the time ends. "stream" and "record" do this,
+ * each in its way. CPUs may come up meanwhile.
  */
 #ifndef _TRACEMAP_LOOP_H
 #define _TRACEMAP_LOOP_H
@@ -11,15 +11,15 @@
 
 #include "child.h"
 
-/* CPUs are looked for so often, in milliseconds. */
+/* How often the loop looks for new CPUs, in milliseconds. */
 #define LOOP_CPUS_MS	1000
 
 /**
- * struct loop - what it ends by, and which CPUs are there
- * @child: the command behind "--", prepared by the caller
- * @deadline: ns, 0: none
- * @online: the list of those online, as last seen
- * @look: when to look again, ns
+ * struct loop - what ends the loop, and which CPUs there are
+ * @child: the command behind "--", which the caller has prepared
+ * @deadline: when the time ends, in ns; 0 for no limit
+ * @online: the list of CPUs online at the last look
+ * @look: when to look again, in ns
  */
 struct loop {
 	struct child child;
@@ -31,12 +31,13 @@ struct loop {
 #define LOOP_INIT	{ .child = CHILD_NONE }
 
 /**
- * struct loop_verb - how to read
- * @is_over: a limit of its own is reached
- * @take: read what there is, for a while. Returns above 0 if there may be more, 0 if
- *	there is not, below 0 to end
- * @sleep: until there is more, or loop_timeout(). Below 0 to end
- * @add_cpus: read CPUs that were opened. 0 or more, or a negative errno
+ * struct loop_verb - how the verb reads
+ * @is_over: returns whether a limit of the verb is reached
+ * @take: reads what there is, for a while. Returns a positive number if there may be more,
+ *	0 if there is nothing, a negative number to end the loop
+ * @sleep: waits until there is more, or for loop_timeout(). Returns a negative number to
+ *	end the loop
+ * @add_cpus: begins to read CPUs that were opened. Returns a negative errno on failure
  */
 struct loop_verb {
 	bool (*is_over)(void *arg);
@@ -45,16 +46,16 @@ struct loop_verb {
 	int (*add_cpus)(void *arg);
 };
 
-/* Before the buffers are opened: a CPU that comes meanwhile is to be looked for. */
+/* Call it before the buffers are opened, so that no CPU that comes up meanwhile is missed. */
 void loop_begin(struct loop *loop);
 
-/* Start the command, if there is one; @seconds: 0: no limit. As child_start() */
+/* Start the command, if there is one. @seconds is 0 for no limit. Returns as child_start(). */
 int loop_start(struct loop *loop, double seconds, const char *command);
 
-/* Returns false if a CPU that came could not be opened; that was said. */
+/* Returns false if a CPU that came up could not be opened, which the user was told. */
 bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *verb, void *arg);
 
-/* @ms, or less: until the time is over. */
+/* Returns @ms, or less if the time ends earlier. */
 int loop_timeout(const struct loop *loop, int ms);
 void loop_end(struct loop *loop);
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events that were lost, to the last one.
+ * Count every event that was lost.
  *
- * Sub-buffers tell of events that were overwritten before they were read, where
- * these are missing. They do not always tell how many: the number stands behind the
- * records, where there may be no room (read(2) on kernels before ours, the mapping
- * on mainline's). The kernel's counters know the sum, and what the sub-buffers have
- * not told of it can be told in the end.
+ * A sub-buffer tells that events before it were overwritten unread. It does not always
+ * tell how many: the number is behind the records, where there may be no room (read(2) on
+ * kernels without this series, the mapping on mainline kernels). The kernel's counters have
+ * the sum, so that at the end the number of events that no sub-buffer has told is known.
  *
- * Of events for which there was no room no sub-buffer tells, where new events are
- * dropped rather than old ones overwritten (the option "overwrite" is off). These
- * are in the counters alone.
+ * If the option "overwrite" is off, new events are dropped when there is no room. No
+ * sub-buffer tells these: only the counters have them.
  */
 #ifndef _TRACEMAP_LOSSES_H
 #define _TRACEMAP_LOSSES_H
@@ -21,12 +19,12 @@
 #include <tracemap.h>
 
 /**
- * struct cpu_losses - of one CPU
- * @told: events that sub-buffers told to be lost, and how many
- * @unknown: they told of more, without a number
- * @overwritten: what the kernel had counted in the beginning and is not told here
- * @dropped: what was dropped, as told so far
- * @at_least: what the sum does not have cannot be known
+ * struct cpu_losses - the losses of one CPU
+ * @told: how many lost events sub-buffers have told with their number
+ * @unknown: whether sub-buffers have told more losses, without a number
+ * @overwritten: what the kernel had counted at the beginning, and does not count here
+ * @dropped: how many dropped events were told so far
+ * @at_least: whether more were lost than can be known
  */
 struct cpu_losses {
 	uint64_t told;
@@ -36,10 +34,9 @@ struct cpu_losses {
 	bool at_least;
 };
 
-/* By index of the CPU in @t. */
 struct losses {
 	struct tracemap *t;
-	struct cpu_losses *cpus;
+	struct cpu_losses *cpus;	/* in the order of the CPUs of @t */
 	unsigned int nr;
 };
 
@@ -52,24 +49,24 @@ static inline uint64_t losses_add(uint64_t a, uint64_t b)
 }
 
 /*
- * Before the first event is read. What was lost before another consumer took events is
- * not counted.
+ * Call it before the first event is read. It does not count what was lost before another
+ * consumer took events.
  */
 void losses_begin(struct losses *l, struct tracemap *t);
 
-/* Count what a record or a batch of the CPU with this number tells. */
+/* Count the loss that a record or a batch of the CPU with this number tells. */
 void losses_told(struct losses *l, int cpu, uint64_t missed);
 
-/* How many the CPU of index @i dropped since it was last asked for. */
+/* How many events the CPU with index @i has dropped since the last call. */
 uint64_t losses_dropped(struct losses *l, unsigned int i);
 
 /*
- * All was read: how many more the CPU of index @i has overwritten than was told.
- * They count as told then.
+ * When all was read: how many more events the CPU with index @i has overwritten than was
+ * told. They count as told afterwards.
  */
 uint64_t losses_untold(struct losses *l, unsigned int i);
 
-/* Whether there were more than have been counted so far. */
+/* Whether more events were lost than were counted so far. */
 bool losses_at_least(const struct losses *l);
 void losses_end(struct losses *l);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who has mapped the buffers of an instance. The kernel does not tell, but
- * /proc/PID/maps names the file: of one's own processes, and to root of all.
+ * Find the processes that have mapped the buffers of an instance. The kernel has no list of
+ * them, but /proc/PID/maps names the file. Root may read that of all processes, other users
+ * that of their own.
  */
 #ifndef _TRACEMAP_MAPPERS_H
 #define _TRACEMAP_MAPPERS_H
@@ -11,10 +12,10 @@
 
 /**
  * struct mapper - a process that has mapped a CPU's buffer
- * @cpu: which of the folders asked for
- * @pid: of the process
- * @observes: it has mapped trace_live, to observe or to wait by it
- * @comm: its name
+ * @cpu: the index of the buffer's folder among those given to mappers_find()
+ * @pid: the id of the process
+ * @observes: whether it has mapped trace_live, to observe or to wait by it
+ * @comm: the name of the process
  */
 struct mapper {
 	unsigned int cpu;
@@ -26,10 +27,13 @@ struct mapper {
 struct mappers {
 	struct mapper *all;
 	unsigned int nr;
-	bool some_hidden;	/* not every process could be looked at */
+	bool some_hidden;	/* the maps of some processes could not be read */
 };
 
-/* The folders are per_cpu/cpuN's, in any order. Negative errno; frees what was there. */
+/*
+ * Find the mappers of the buffers whose folders per_cpu/cpuN these are, in any order.
+ * Replaces what @m has. Returns a negative errno on failure.
+ */
 int mappers_find(struct mappers *m, char *const *folders, unsigned int nr);
 void mappers_free(struct mappers *m);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A full-screen picture on the terminal, and its keys.
+ * Draw a full-screen picture on the terminal, and read keys.
  *
- * Plain escape sequences that every terminal of today knows, rather than
- * ncurses: a picture that is drawn anew each time needs nothing of what that
- * is good at, and the command runs where there is no terminfo, in an initrd.
+ * This uses escape sequences that every terminal of today knows. ncurses saves output by
+ * drawing only what has changed, which is not needed here, and it needs terminfo, which an
+ * initrd does not have.
  *
- * The terminal is put back at the end of the program, however it comes about
- * through exit(), and by whoever calls screen_close().
+ * screen_close() puts the terminal back. exit() calls it, too.
  */
 #ifndef _TRACEMAP_SCREEN_H
 #define _TRACEMAP_SCREEN_H
@@ -17,7 +16,7 @@
 #include <stdio.h>
 
 enum screen_key {
-	KEY_NONE	= 0,	/* or a character */
+	KEY_NONE	= 0,	/* below KEY_UP a key is its character */
 	KEY_UP		= 0x100,
 	KEY_DOWN,
 	KEY_PAGE_UP,
@@ -41,7 +40,7 @@ struct screen {
 	bool colours;
 
 	/* private: */
-	FILE *out;		/* the line that is being written */
+	FILE *out;		/* writes to @line, the present line */
 	char *line;
 	size_t line_size;
 	FILE *picture;
@@ -50,29 +49,29 @@ struct screen {
 	int row;
 };
 
-/* Negative errno: standard output is no terminal, or it cannot be set up. */
+/* Returns a negative errno if standard output is no terminal, or cannot be set up. */
 int screen_open(struct screen *s);
 void screen_close(void);
 
-/* The terminal is the shell's again, the program stops, and then goes on. */
+/* Give the terminal back to the shell, stop, and take it again when the program goes on. */
 void screen_stop(struct screen *s);
 
-/* Has the size changed, and is somebody else's text on it? Then start from nothing. */
+/* Learn the size anew, and clear the screen, on which there may be other text. */
 void screen_renew(struct screen *s);
 
 /*
- * A picture: begin it, write lines to the stream that returns, each ended by
- * screen_line_end(), show it. Lines that do not fit are cut off.
+ * Draw a picture: screen_begin() returns a stream, to which the caller writes lines and ends
+ * each by screen_line_end(). screen_show() shows it. What does not fit is cut off.
  */
 FILE *screen_begin(struct screen *s);
 void screen_line_end(struct screen *s);
 int screen_rows_left(const struct screen *s);
 int screen_show(struct screen *s);
 
-/* From here to the end of the line, or to the next of it. Nothing with NO_COLOR. */
+/* Set the colour up to the next one, or to the end of the line; not with NO_COLOR. */
 void screen_colour(struct screen *s, enum screen_colour colour);
 
-/* A key that was pressed, KEY_NONE: there is none, -ENODATA: there will be none. */
+/* Returns a key that was pressed, KEY_NONE if none was, -ENODATA if none can be any more. */
 int screen_key(void);
 
 #endif /* _TRACEMAP_SCREEN_H */

@@ -8,8 +8,8 @@
  *	-b, --buffer SIZE			--clock NAME
  *	-F, --child-only
  *
- * SELECTION_OPTIONS begins a struct option array, SELECTION_SHORT goes into the
- * short options, and what getopt_long() returns to selection_option() first.
+ * A verb begins its struct option array with SELECTION_OPTIONS, has SELECTION_SHORT in its
+ * short options, and hands what getopt_long() returns to selection_option() first.
  */
 #ifndef _TRACEMAP_SELECTION_H
 #define _TRACEMAP_SELECTION_H
@@ -46,12 +46,12 @@
 	"      --clock NAME      the clock of the time stamps, see trace_clock\n"
 
 enum {
-	SELECTION_CLOCK = 0x100,	/* values of long options of one's own: from 0x200 */
+	SELECTION_CLOCK = 0x100,	/* a verb's own long options have values from 0x200 on */
 };
 
 struct selection_event {
 	const char *name;
-	const char *filter;	/* NULL: none */
+	const char *filter;	/* NULL: there is none */
 };
 
 struct selection {
@@ -63,35 +63,37 @@ struct selection {
 	const char **functions;
 	unsigned int nr_functions;
 	int *cpus;		/* for struct tracemap_options */
-	unsigned int nr_cpus;	/* 0: all */
+	unsigned int nr_cpus;	/* 0: all CPUs */
 	unsigned long long buffer_size;
-	unsigned long long subbuf;	/* bytes, 0: as it is */
-	bool large_subbufs;	/* rather than as it is, in an instance of one's own */
+	unsigned long long subbuf;	/* bytes of a sub-buffer; 0: the option was not given */
+	bool large_subbufs;	/* then make them large in an instance made for the session */
 	bool child_only;
 };
 
-/* Returns 1 if the option is one of these, 0 if not, -EINVAL if it is wrong (said). */
+/* Returns 1 if the option is one of these, 0 if not, -EINVAL and a message if it is wrong. */
 int selection_option(struct selection *sel, int option, const char *arg);
 
-/* Whether the selection asks for events or a tracer. */
+/* Whether the selection has neither events nor a tracer. */
 bool selection_is_empty(const struct selection *sel);
 
 /*
- * What is left of @argv behind the options, from @optind on: a command behind "--", or
- * nothing. 0 or -EINVAL, said.
+ * Set @command to the command behind "--", which begins at @optind of @argv, or to NULL.
+ * Returns 0, or -EINVAL and a message if there are other arguments, or if --child-only has
+ * no command.
  */
 int selection_command(const struct selection *sel, int argc, char **argv, char ***command);
 
 /*
- * Open a session, and set its instance up: buffers, clock, filters, tracer, events. Signals
- * are counted and tracing is off then. Fork @command, if there is one, to wait for
- * child_start(): with --child-only it and what it forks are all that is traced. It finds
- * where to write marks of its own. 0 or a negative errno, said.
+ * Open a session, and set up the buffers, clock, filters, tracer and events of its
+ * instance. Signals are counted afterwards, and tracing is off. Fork the process of
+ * @command, if there is one, which waits for child_start(). With --child-only nothing is
+ * traced but this process and those that it forks. TRACEMAP_INSTANCE in its environment is
+ * where it can write marks. Returns 0, or a negative errno and a message.
  */
 int selection_open(const struct selection *sel, struct session **session, struct child *child,
 		   char **command);
 
-/* Trace. An instance of somebody else's stays as it is, unless it shall have more. */
+/* Switch tracing on; an instance that was there stays as it is if the selection is empty. */
 int selection_switch_on(const struct selection *sel, struct session *session);
 
 void selection_free(struct selection *sel);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session: an instance to trace in, and the duty to leave everything as it
- * was found.
+ * A session has an instance to trace in, and leaves everything as it was.
  *
- * By default the instance is made for the session, "tracemap-PID", and removed
- * at its end. In one that was there before, every setting changed through
- * session_set() is put back.
+ * By default the instance is made for the session, as "tracemap-PID", and removed at the
+ * end. In an instance that was there before, the session puts back each setting that was
+ * changed by session_set().
  *
- * A small process, the keeper, knows the same: if the command dies without
- * session_close() (SIGKILL, a crash), the keeper does it. Only if both are
- * killed does something stay: "rmdir .../instances/tracemap-PID" removes it,
- * and the next session says so.
+ * A second process, the keeper, has the same list. If the command dies without
+ * session_close(), by SIGKILL or a crash, the keeper does the work. Only if both are killed
+ * the instance stays: "rmdir .../instances/tracemap-PID" removes it, and the next session
+ * says so.
  *
- * Open one before there are threads, mappings and children. What goes wrong
- * has been said (advice.h) when a call returns a negative errno.
+ * Open a session before there are threads, mappings and children. A call that returns a
+ * negative errno has told the user what went wrong (advice.h).
  */
 #ifndef _TRACEMAP_SESSION_H
 #define _TRACEMAP_SESSION_H
@@ -23,15 +22,15 @@
 
 struct session;
 
-/* The name of the instance that is the top level. */
+/* The name by which the top level is given as an instance. */
 #define SESSION_TOP	"/"
 
-/* @instance: an existing one, SESSION_TOP; NULL: one of its own */
+/* @instance is one that exists, or SESSION_TOP, or NULL to make one for the session. */
 int session_open(struct session **session, const char *instance);
 
 /*
- * Puts everything back. Close what was opened in the instance first: a mapping
- * keeps it from being removed.
+ * Put everything back. Close what was opened in the instance first: the kernel does not
+ * remove an instance while its buffers are mapped.
  */
 int session_close(struct session *session);
 
@@ -39,38 +38,38 @@ const char *session_dir(const struct session *session);		/* for tracemap_open() 
 const char *session_name(const struct session *session);	/* "/" for the top level */
 bool session_is_own(const struct session *session);
 
-/* Say which instance it is, and how the CPUs that are open in it are read. */
+/* Tell the user which instance it is, and how its CPUs are read. */
 struct tracemap;
 void session_say_how(const struct session *session, const struct tracemap *t);
 
 /*
- * Write @value to @file of the instance ("events/sched/enable"), having kept
- * what was there. session_try() returns a negative errno and says nothing.
+ * Write @value to @file of the instance, such as "events/sched/enable", and note what to put
+ * back. session_try() prints no message when it fails.
  */
 int session_set(struct session *session, const char *file, const char *value);
 int session_try(struct session *session, const char *file, const char *value);
 
-/* A recording to be finished if this process is killed, see trace_dat_restore(). */
+/* Let the keeper finish this recording if the command is killed, see trace_dat_restore(). */
 void session_add_recording(struct session *session, const char *path);
 
-/* Put @file back at the end, for what else is going to change it. */
+/* Note what to put back into @file, which something else is going to change. */
 int session_keep(struct session *session, const char *file);
 
-/* The same, but add to what is there. */
+/* As session_try(), but append @value to the file. */
 int session_add(struct session *session, const char *file, const char *value);
 
-/* Contents of a file of the instance, without the line end; to be freed. */
+/* The contents of a file of the instance without the last newline, which the caller frees. */
 char *session_get(const struct session *session, const char *file);
 bool session_has(const struct session *session, const char *file);
 
 /*
- * Keep what this process and its keeper do out of the trace: reading must not make more to read.
- * @functions: a tracer of functions is used, too. Where it is not, the kernel need not let
- * us hide from it.
+ * Keep this process and its keeper out of the trace, because reading would else make more
+ * events to read. If @functions, a tracer of functions is used, too; if not, it is no
+ * error where the kernel cannot hide a process from it.
  */
 int session_hide_self(struct session *session, bool functions);
 
-/* Trace, or stop it, and let the present state come back at the end. */
+/* Switch tracing on or off, and note what to put back. */
 int session_trace(struct session *session, bool on);
 
 #endif /* _TRACEMAP_SESSION_H */

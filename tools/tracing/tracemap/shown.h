@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What "record --live" is going to show: copies of the batches that are in the
- * file already. Recording does not wait for showing: where there is no memory for
- * more copies, the batches that come are not shown, and their events are counted.
+ * What "record --live" is going to print: copies of batches that are in the file already.
+ * Recording does not wait for printing: if there is no memory for another copy, the batch is
+ * not shown, and its events are counted.
  */
 #ifndef _TRACEMAP_SHOWN_H
 #define _TRACEMAP_SHOWN_H
@@ -12,14 +12,14 @@
 
 #include "tracemap.h"
 
-/* Memory for the copies of all CPUs. */
+/* How much memory the copies of all CPUs may take. */
 #define SHOWN_BYTES	(64 << 20)
 
 /**
  * struct shown_room - what the copies of all CPUs take
- * @used: bytes
- * @skipped: events that are not shown, all told
- * @untold: of these, those that no line has told of yet
+ * @used: bytes in use
+ * @skipped: how many events are not shown
+ * @untold: how many of these no line has told yet
  */
 struct shown_room {
 	size_t used;
@@ -29,16 +29,16 @@ struct shown_room {
 
 /**
  * struct shown - the copies of a CPU
- * @room: shared by all CPUs
+ * @room: the memory, which all CPUs share
  * @first: the batch whose records are handed out
- * @last: the newest
- * @cursor: behind the record that is out
- * @missed: lost events that the next record is to tell of, and
- * @flags: what else
- * @skipped: events that are not shown, right before the record that is out
- * @gap: the same, behind @last
- * @lost: events lost there, as in struct tracemap_batch
- * @reset: TRACEMAP_RESET if the buffer was emptied there
+ * @last: the newest batch
+ * @cursor: an iterator behind the record that was handed out
+ * @missed: how many lost events the next record has to tell
+ * @flags: the flags that the next record has to have
+ * @skipped: how many events right before the record that was handed out are not shown
+ * @gap: how many events behind @last are not shown
+ * @lost: how many events were lost behind @last, as in struct tracemap_batch
+ * @reset: TRACEMAP_RESET if the buffer was emptied behind @last
  */
 struct shown {
 	struct shown_room *room;
@@ -52,14 +52,17 @@ struct shown {
 	uint32_t reset;
 };
 
-/* Copy a batch, if there is memory. Its iterator is at its end then in any case. */
+/* Copy a batch, if there is memory. The iterator of the batch is at its end afterwards. */
 void shown_add(struct shown *shown, struct tracemap_batch *batch);
 
-/* For a struct tracemap_source. @arg is a struct shown. */
+/* The functions of a struct tracemap_source, where @arg is a struct shown. */
 int shown_next(void *arg, struct tracemap_record *rec);
 void shown_release(void *arg);
 
-/* The number of events that are not shown before the record that is out, once. */
+/*
+ * How many events right before the record that was handed out are not shown. The next call
+ * returns 0.
+ */
 uint64_t shown_skipped(struct shown *shown);
 
 void shown_free(struct shown *shown);

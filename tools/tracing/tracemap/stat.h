@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tracemap stat: what is watched, and the three forms it is shown in.
+ * What "tracemap stat" watches, and the three forms in which it prints that.
  */
 #ifndef _TRACEMAP_STAT_H
 #define _TRACEMAP_STAT_H
@@ -11,11 +11,11 @@
 
 /**
  * struct watch - what is watched
- * @panels: of the instances
- * @first_cpu: for each, which of the CPUs of @mappers its first gauge is
- * @nr: instances there are
- * @mappers: who maps the buffers, as of the last look
- * @looks_for_mappers: whether anybody looks
+ * @panels: a panel for each instance
+ * @first_cpu: for each panel, the index in @mappers of the CPU of its first gauge
+ * @nr: how many instances there are
+ * @mappers: the processes that had mapped the buffers at the last look
+ * @looks_for_mappers: whether to look for them
  */
 struct watch {
 	struct panel *panels;
@@ -25,21 +25,27 @@ struct watch {
 	bool looks_for_mappers;
 };
 
-/* How an instance is read, and what that means to others; @line from 0, NULL behind the last. */
+/*
+ * A line, from 0 on, of the note how an instance is read and what that means to other
+ * programs; NULL behind the last line.
+ */
 const char *stat_note(const struct watch *w, const struct panel *p, unsigned int line);
 
-/* "name[pid] name[pid]+live", cut to fit; "-": nobody else. */
+/* The processes as "name[pid] name[pid]+live", cut to @size; "-" if there is none. */
 void stat_mapped_by(const struct watch *w, unsigned int panel, unsigned int gauge,
 		    char *text, size_t size);
 
-/* Rows for people and for awk. */
+/* Print rows, which people and awk can read. */
 void stat_print_header(FILE *to);
 void stat_print_rows(FILE *to, const struct watch *w);
 
-/* A line of JSON for each instance. */
+/* Print a line of JSON for each instance. */
 void stat_print_json(FILE *to, const struct watch *w);
 
-/* The table; @from is how many rows are scrolled away, and is mended. 0 or a negative errno. */
+/*
+ * Draw the table. @from is how many rows are scrolled away; if it is too large, it is
+ * reduced. Returns 0 or a negative errno.
+ */
 int stat_draw(struct screen *s, const struct watch *w, int *from);
 
 #endif /* _TRACEMAP_STAT_H */

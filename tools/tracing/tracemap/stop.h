@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Signals that ask to stop (INT, TERM, HUP, QUIT) are counted and make stop_fd
- * readable; so does SIGCHLD, without being counted. SIGPIPE is ignored: write()
- * says EPIPE. They interrupt system calls. A SIGHUP that was ignored stays so.
+ * Signals that ask the program to stop (INT, TERM, HUP, QUIT) are counted, interrupt system
+ * calls and make stop_fd readable. SIGCHLD does the same, but is not counted. SIGPIPE is
+ * ignored, so that write() returns EPIPE. SIGHUP stays ignored if it was ignored before.
  */
 #ifndef _TRACEMAP_STOP_H
 #define _TRACEMAP_STOP_H
 
-extern int stop_fd;		/* eventfd, non-blocking */
+extern int stop_fd;		/* a non-blocking eventfd */
 
-int stop_on_signals(void);	/* 0 or a negative errno, said */
-int stop_signals(void);		/* how many came so far */
-int stop_last_signal(void);	/* which was the last, 0: none */
+int stop_on_signals(void);	/* begin; returns 0, or a negative errno and a message */
+int stop_signals(void);		/* how many signals were counted */
+int stop_last_signal(void);	/* the last signal; 0: none came */
 void stop_clear_fd(void);	/* make stop_fd unreadable again */
-void stop_reset(void);		/* as before, for a child, before exec */
+void stop_reset(void);		/* restore all signals, for a child before its exec */
 
 #endif /* _TRACEMAP_STOP_H */

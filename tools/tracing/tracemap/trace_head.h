@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a trace.dat file, version 6, tells in front of the data: how to decode
- * them. The format is described in trace-cmd.dat.v6(5).
+ * The head of a trace.dat file, version 6: what comes before the data and tells how to
+ * decode them. trace-cmd.dat.v6(5) describes the format.
  */
 #ifndef _TRACEMAP_TRACE_HEAD_H
 #define _TRACEMAP_TRACE_HEAD_H
@@ -16,38 +16,39 @@ struct trace_head;
 
 /**
  * trace_head_new - gather what is needed to decode the events of an instance
- * @head: to set
- * @top: the folder of the top level: what instances share is there
- * @dir: the folder of the instance. The formats of those of its events are
- *	taken that are enabled now, and of the tracers' own
- * @nr_cpus: for how many CPUs there is data, none of them left out
+ * @head: set to a new handle
+ * @top: the folder of the top level, which has what instances share
+ * @dir: the folder of the instance. The head gets the formats of those events that are
+ *	enabled now, and of the events of tracers
+ * @nr_cpus: for how many CPUs there is data, without leaving out a number
  * @page_size: bytes of a page of data
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno
  */
 int trace_head_new(struct trace_head **head, const char *top, const char *dir,
 		   unsigned int nr_cpus, unsigned int page_size);
 void trace_head_free(struct trace_head *head);
 
 /*
- * Look again at what changes during a recording: events that were enabled since,
- * names of processes, statistics of the CPUs. What is gone by now stays.
+ * Read again what changes during a recording: events that were enabled since, names of
+ * processes, statistics of the CPUs. The head keeps what it has of events and processes
+ * that are gone.
  */
 int trace_head_refresh(struct trace_head *head);
 
 /*
- * The bytes themselves. After them comes a table: for each CPU two 64-bit words,
- * the offset of its data in the file and their size.
+ * Append the bytes of the head to @to. In the file a table comes behind them, which has two
+ * 64-bit words for each CPU: the offset of its data in the file, and their size.
  */
 int trace_head_write(const struct trace_head *head, struct bytes *to);
 
 struct trace_head_found {
-	uint64_t table;		/* where it is in the file */
+	uint64_t table;		/* where the table is in the file */
 	unsigned int nr_cpus;
 	unsigned int page_size;
 };
 
-/* Look for the table in a file. Returns false if no tracemap of this machine wrote it. */
+/* Find the table in a file. Returns false if tracemap on such a machine did not write it. */
 bool trace_head_find(FILE *file, struct trace_head_found *found);
 
 #endif /* _TRACEMAP_TRACE_HEAD_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A list of what has to be put back, the last thing first. Two processes have
- * it: the command, and its keeper, which is sent every entry before the setting
- * it puts back is changed; that of a folder right after it was made, when it is ours.
+ * A list of what has to be put back, in which the last change comes first. Two processes
+ * have it, the command and its keeper. The command sends an entry to the keeper before it
+ * changes the setting. It sends that of a folder right after it has made the folder, when
+ * it is certain that the folder was not there before.
  */
 #ifndef _TRACEMAP_UNDO_H
 #define _TRACEMAP_UNDO_H
@@ -11,35 +12,35 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct undo;	/* an entry, linked to the one before */
+struct undo;	/* an entry, with a link to the one before */
 
 struct undo_list {
 	struct undo *last;
 	pid_t keeper;
-	int fd;		/* to the keeper, -1: there is none */
-	int top;	/* the folder of tracefs: all paths are from there, -1: there is none */
+	int fd;		/* a pipe to the keeper; -1: there is no keeper */
+	int top;	/* the folder of tracefs, where all paths begin; -1: it is not open */
 	char *top_name;
 };
 
 /*
- * Forks the keeper; 0 or a negative errno. @top is opened, so that all of it can be put
- * back though tracefs is unmounted meanwhile.
+ * Fork the keeper. Returns 0 or a negative errno. The folder @top is kept open, so that
+ * everything can be put back even if tracefs is unmounted meanwhile.
  */
 int undo_begin(struct undo_list *list, const char *top);
 
 /*
- * @value NULL: remove the folder @path; else write @value to the file @path. Of entries
- * for the same @path the first one counts.
+ * Add an entry: write @value to the file @path, or, if @value is NULL, remove the folder
+ * @path. Of several entries for the same @path only the first one counts.
  */
 int undo_add(struct undo_list *list, const char *path, const char *value);
 
-/* A recording that the keeper shall finish if the command cannot. There is one at most. */
+/* Let the keeper finish this recording if the command cannot. There is at most one. */
 void undo_add_recording(struct undo_list *list, const char *path);
 
-/* Undo all of it, dismiss the keeper. Returns 0 or the first error, said. */
+/* Put everything back, and end the keeper. Returns 0, or the first error and a message. */
 int undo_all(struct undo_list *list);
 
-/* Empty the file if it is a list (@truncate), write all of @value to it. */
+/* Write all of @value to the file, which is emptied before if @truncate, as a list must be. */
 int write_file(int top, const char *path, const char *value, bool truncate);
 
 #endif /* _TRACEMAP_UNDO_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The tracemap command: a verb is a file with a cmd_NAME().
+ * The verbs of the tracemap command: each is a file that has a cmd_NAME().
  */
 #ifndef _TRACEMAP_VERBS_H
 #define _TRACEMAP_VERBS_H
 
 #define TRACEMAP_VERSION	"0.2.0"
 
-/* What the command answers, beside the exit status of a child it ran. */
+/* The exit status of the command, if it is not that of a child it ran. */
 enum {
 	EXIT_OK		= 0,
 	EXIT_FAILED	= 1,
@@ -17,7 +17,7 @@ enum {
 	EXIT_NO_COMMAND	= 127,
 };
 
-/* Each parses its own options, argv[0] is the verb; returns an exit status. */
+/* Each parses its own options, with the verb as argv[0], and returns an exit status. */
 int cmd_stream(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
