@@ -362,7 +362,7 @@ int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 		return -EINVAL;
 	if (!(cpu->flags & TRACEMAP_IN_PLACE))
 		return 1;
-	if (b->it.data)		/* else it is a reset */
+	if (b->it.data)		/* if not, the batch only tells a reset */
 		ret = live_accept(&cpu->observe.observer, &b->it, b->events);
 	clear_batch(cpu);
 	return ret;
@@ -381,7 +381,7 @@ static inline void fill(struct tracemap_record *rec, const struct tracemap_batch
 	rec->missed = b->missed;
 }
 
-/* The batch has no more records: tell of what happened before they would come. */
+/* Fill a record without data if the batch has no record left, but a loss or flags. */
 static bool fill_without_data(struct tracemap_record *rec,
 			      const struct tracemap_batch *b)
 {
@@ -432,7 +432,7 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 
 	if (tracemap__unlikely(cpu->flags & TRACEMAP_IN_PLACE))
 		return -EINVAL;
-	/* What most records are, without a call. */
+	/* Most records are taken here, without a call. */
 	if (b->it.next < b->it.fast_end && subbuf__next_fast(&b->it, &r)) {
 		fill_and_take(rec, b, &r);
 		return 1;
@@ -455,7 +455,7 @@ int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 			fill(rec, b, &r);
 			return 1;
 		}
-		b->it = it;	/* it knows by now that nothing is left */
+		b->it = it;	/* the iterator is at its end now */
 		if (fill_without_data(rec, b))
 			return 1;
 		ret = tracemap__refill(cpu);
@@ -493,7 +493,7 @@ const char *tracemap_way_name(enum tracemap_way way)
 	return "unknown";
 }
 
-/* The ring has as many as the size needs, and there is the reader's. */
+/* The ring has as many sub-buffers as the size needs, and the reader has one more. */
 static int stats_size(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
 {
 	uint64_t capacity = cpu->format.subbuf_size - cpu->format.data_offset;

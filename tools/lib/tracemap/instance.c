@@ -72,7 +72,7 @@ static bool has_cpu(const struct tracemap *t, int number)
 	return false;
 }
 
-/* The number behind "cpu"; -1 if that is not all. */
+/* The number N of the name "cpuN"; -1 if the name is another. */
 static int cpu_of_name(const char *name)
 {
 	char *end;
@@ -115,7 +115,7 @@ static DIR *open_per_cpu(const struct tracemap *t)
 	return dir;
 }
 
-/* Returns how many CPUs are new. */
+/* Open the CPUs of per_cpu/ that are not open. Returns how many are new. */
 static int scan(struct tracemap *t)
 {
 	DIR *dir = open_per_cpu(t);
@@ -230,7 +230,7 @@ struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
 
 /* ---- Waiting ---- */
 
-/* An observer has trace_live only. */
+/* The file that epoll has: an observer has only trace_live. */
 static int wait_fd(const struct tracemap_cpu *cpu)
 {
 	return cpu->told_by == BY_POLL && cpu->fd >= 0 ? cpu->fd : cpu->live_fd;
@@ -251,7 +251,7 @@ static int watch(struct tracemap *t, struct tracemap_cpu *cpu, uint32_t events)
 	return epoll_change(t, cpu, EPOLL_CTL_MOD);
 }
 
-/* Let epoll have the one file that is to tell now, and not the other. */
+/* Let epoll have the one of the two files that tells from now on. */
 static int add(struct tracemap *t, struct tracemap_cpu *cpu, enum cpu_told_by by)
 {
 	int ret = 0;
@@ -270,7 +270,7 @@ static int add(struct tracemap *t, struct tracemap_cpu *cpu, enum cpu_told_by by
 	return ret;
 }
 
-/* By how much of a buffer poll() goes where it cannot be told; 0: by any event. */
+/* How full a buffer has to be for poll() of trace_pipe_raw; 0: any event is enough. */
 static int buffer_percent(const struct tracemap *t)
 {
 	char text[16];
@@ -283,7 +283,7 @@ static int look_again_ms(const struct tracemap_cpu *cpu)
 	return cpu->idle < 6 ? 1 << cpu->idle : LONGEST_LOOK_MS;
 }
 
-/* The next state of cpu->poll. @late: it may wait for more than any event. */
+/* The next state of cpu->poll; @late if poll() may wait for more than one event. */
 static enum cpu_poll judge_poll(const struct tracemap_cpu *cpu, bool late)
 {
 	bool nothing = cpu->poll == POLL_CLAIMS && cpu->fetched == FETCHED_NOTHING;
@@ -293,7 +293,7 @@ static enum cpu_poll judge_poll(const struct tracemap_cpu *cpu, bool late)
 	return late ? POLL_LATE : POLL_EXACT;
 }
 
-/* poll() is all there is. */
+/* Let poll() of the buffer tell of a CPU, where the kernel takes no position. */
 static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 {
 	cpu->poll = judge_poll(cpu, late);
@@ -305,7 +305,7 @@ static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 	return add(t, cpu, BY_POLL);
 }
 
-/* Returns the milliseconds until the next look, 0 if poll() tells all. */
+/* The same. Returns the milliseconds until the next look, 0 if poll() tells everything. */
 static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 {
 	int ret = add_by_poll(t, cpu, late);
@@ -326,7 +326,7 @@ static int arm_by_position(struct tracemap *t, struct tracemap_cpu *cpu, uint64_
 	return ret ? ret : watch(t, cpu, EPOLLIN);
 }
 
-/* @percent: what buffer_percent() said, -1: it was not asked yet. */
+/* Call buffer_percent() once: @percent is -1 before, and then what it returned. */
 static int ask_percent(const struct tracemap *t, int *percent)
 {
 	if (*percent < 0)
@@ -335,15 +335,15 @@ static int ask_percent(const struct tracemap *t, int *percent)
 }
 
 /*
- * A merge waits with a record of it for other CPUs. What comes behind that may wait as
- * well, until a quarter of the buffer is full, or buffer_percent: then the merge has to
- * read ahead. Where poll() cannot tell, it looks after a while by itself.
+ * Arm a CPU whose record waits in a merge for other CPUs. What comes behind that record may
+ * wait, too, until a quarter of the buffer, or buffer_percent, is full: then the merge has
+ * to read ahead. The merge looks after a while by itself, for where poll() cannot tell.
  */
 static int arm_waiting(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
 	int ret = -EOPNOTSUPP;
 
-	/* It reads no more before the error was told. */
+	/* The merge reads no more ahead until the error was told. */
 	if (cpu->error || cpu->ahead.error)
 		return watch(t, cpu, 0);
 	if (tracemap__has_index(cpu))
@@ -366,14 +366,15 @@ static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 	ret = arm_by_position(t, cpu, t->options.wake_bytes);
 	if (!ret)
 		return 0;
-	/* Where it could have been told but was not, that is soon over. */
+	/* The kernel takes positions, but not now: look again soon. */
 	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP ||
 			   (t->options.wake_bytes && ask_percent(t, percent) > 0));
 }
 
 /*
- * Nothing can be waited for: all CPUs have something, or one has an error. What waits in
- * a merge waits for others, which may come from elsewhere: that is no reason to stay awake.
+ * Is there no reason to wait, because all CPUs have something in hand, or one has an error?
+ * A record that waits in a merge does not count: it waits for others, which may come from
+ * sources that are no CPU of this instance.
  */
 static bool all_in_hand(const struct tracemap *t)
 {
@@ -399,7 +400,7 @@ static bool any_by_poll(const struct tracemap *t)
 	return false;
 }
 
-/* Milliseconds until the first look, 0: the epoll descriptor tells all. */
+/* Arm all CPUs. Returns the milliseconds until a look, 0 if epoll tells everything. */
 static int arm_all(struct tracemap *t)
 {
 	int first = 0, percent = -1;
@@ -417,8 +418,8 @@ static int arm_all(struct tracemap *t)
 }
 
 /*
- * Which CPUs does poll() tell of? Returns 1 if one of them is to be believed, 0
- * if it has to be looked at first, or there is none.
+ * Note which CPUs poll() says have something. Returns 1 if that is certain for one of them,
+ * 0 if there is none, or only such where the library has to look first.
  */
 static int collect(struct tracemap *t, int ms)
 {
@@ -438,7 +439,7 @@ static int collect(struct tracemap *t, int ms)
 	return sure;
 }
 
-/* Look where poll() is not enough. What is found waits in hand. */
+/* Fetch from CPUs of which poll() is not certain. What is found stays in hand. */
 static bool look(struct tracemap *t)
 {
 	unsigned int i;
@@ -463,7 +464,7 @@ static int64_t now_ms(void)
 	return now_ns() / 1000000;
 }
 
-/* Of two times, either of which may be "never", below 0. */
+/* The shorter of two times, where a negative one means "never". */
 static int shorter(int64_t a, int64_t b)
 {
 	int64_t ms = a < 0 || (b >= 0 && b < a) ? b : a;
@@ -508,7 +509,7 @@ int tracemap_arm(struct tracemap *t)
 		return ms;
 	if (all_in_hand(t))
 		return 1;
-	/* To know next time whether what is said now is true. */
+	/* Note what poll() says now: the next call sees whether it was true. */
 	if (any_by_poll(t))
 		ret = collect(t, 0);
 	return ret < 0 ? ret : ms;

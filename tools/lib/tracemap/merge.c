@@ -170,7 +170,7 @@ static inline always_inline void source_hold(struct source *s, const struct subb
 	s->before = before;
 }
 
-/* How much time the sub-buffer says it is from @before to the record held. */
+/* How much time passes, by the sub-buffer, from @before to the record that is held. */
 static uint64_t time_since(const struct source *s, const unsigned char *before)
 {
 	struct subbuf_iter it = s->batch->it;
@@ -189,7 +189,7 @@ static void source_found(struct tracemap_merge *m, struct source *s)
 	s->arrived = m->now;
 }
 
-/* What was read ahead arrived then, and needs no look after it is taken. */
+/* A batch that was read ahead arrived then, and need not wait for another look. */
 static void batch_found(struct tracemap_merge *m, struct source *s)
 {
 	source_found(m, s);
@@ -199,7 +199,7 @@ static void batch_found(struct tracemap_merge *m, struct source *s)
 	s->arrived = s->cpu->arrived;
 }
 
-/* The next of the batch, or the loss that has no record behind it. */
+/* Hold the next record of the batch, or, at its end, a loss that no record has told. */
 static int next_in_batch(struct source *s)
 {
 	struct subbuf_iter *it = &s->batch->it;
@@ -217,7 +217,7 @@ static int next_in_batch(struct source *s)
 	return 1;
 }
 
-/* Within a sub-buffer time could pass the largest there is, and be late. */
+/* Time stamps of a sub-buffer could go on from here to past UINT64_MAX, and be late then. */
 static bool far(uint64_t ts)
 {
 	return ts >> 63;
@@ -238,7 +238,7 @@ static int ask_cpu(struct tracemap_merge *m, struct source *s)
 		batch_found(m, s);
 	}
 	s->cpu->merge_waits = &m->waits;
-	/* What comes with the first record must not come with the others. */
+	/* Only the first record has this loss and these flags: it is no part of the run. */
 	s->run = s->item.rec.missed || s->item.rec.flags || far(s->item.rec.ts) ?
 		&m->none : s->batch;
 	return 1;
@@ -255,13 +255,13 @@ static int ask_plugged(struct tracemap_merge *m, struct source *s)
 	if (fresh || s->state == EMPTY)
 		source_found(m, s);
 	else if (!s->says_fresh)
-		s->looks = m->looks;	/* it may have come since */
+		s->looks = m->looks;	/* the record may have come since the last look */
 	s->item.rec.flags &= ~(TRACEMAP_FRESH | TRACEMAP_LATE);
 	s->item.rec.cpu = s->plugged.cpu;
 	return 1;
 }
 
-/* It is not in the queue, and goes there if it has something. */
+/* Ask a source that is not in the queue, and put it there if it has a record. */
 static void source_ask(struct tracemap_merge *m, struct source *s)
 {
 	int ret;
@@ -296,7 +296,7 @@ static void source_go_on(struct tracemap_merge *m, struct source *s)
 
 /* ---- Looking at all of them ---- */
 
-/* What its record is in has been copied to somewhere else. */
+/* The batch of the record that the source holds was copied, and has @moved. */
 static void source_moved(struct source *s, ptrdiff_t moved)
 {
 	s->before += moved;
@@ -304,7 +304,7 @@ static void source_moved(struct source *s, ptrdiff_t moved)
 		s->item.rec.data = (const unsigned char *)s->item.rec.data + moved;
 }
 
-/* Returns whether there is more. */
+/* Read ahead of a source that is READY. Returns whether there is more. */
 static bool source_read_ahead(struct tracemap_merge *m, struct source *s)
 {
 	bool fills = tracemap__is_filling(s->cpu);
@@ -322,8 +322,8 @@ static bool source_read_ahead(struct tracemap_merge *m, struct source *s)
 }
 
 /*
- * Ask all that are EMPTY, then read ahead. Returns whether there is more to be had at
- * once: from a source that was EMPTY, or that has had its turn.
+ * Ask all sources that are EMPTY, then read ahead. Returns whether another look may find
+ * more at once, because a source was EMPTY and is not any more, or has more to read ahead.
  */
 static bool look_at_all(struct tracemap_merge *m)
 {
@@ -373,7 +373,7 @@ static int tell_failure(struct tracemap_merge *m)
 	m->nr_failing--;
 	m->failed_cpu = s->item.rec.cpu;
 	s->state = GONE;
-	/* A signal is no end, and damage to a sub-buffer none to those behind it. */
+	/* After a signal, and behind a damaged sub-buffer, the source can go on. */
 	if (s->error == -EINTR || (s->cpu && s->error == -EBADMSG)) {
 		s->state = EMPTY;
 		m->nr_empty++;
@@ -393,7 +393,7 @@ static bool has_buffers(const struct tracemap_merge *m)
 	return false;
 }
 
-/* When the first record may go. A wait begins, unless one goes on. */
+/* When the first record may go. Begins a wait, unless one is going on. */
 static uint64_t begin_to_wait(struct tracemap_merge *m, uint64_t end)
 {
 	if (m->own_delay && m->delay_ns < REST_NS && m->look_began >= m->wait_ends) {
@@ -408,8 +408,9 @@ static uint64_t begin_to_wait(struct tracemap_merge *m, uint64_t end)
 }
 
 /*
- * What comes to a CPU that has a record waiting wakes the caller when the buffer fills,
- * see arm_waiting() in instance.c. Where poll() cannot tell, it is looked at after a while.
+ * No record may go: set when to look again. While a record of a CPU waits, poll() wakes the
+ * caller when the buffer of that CPU fills, see arm_waiting() in instance.c. Since poll()
+ * cannot always tell, there is a look after LOOK_WAITING_NS.
  */
 static int nothing_yet(struct tracemap_merge *m)
 {
@@ -453,7 +454,7 @@ static int choose(struct tracemap_merge *m)
 
 /* ---- Handing out ---- */
 
-/* Its first source's turn begins. */
+/* Hand out the record of the first source, whose turn begins. */
 static void hand_out(struct tracemap_merge *m, struct tracemap_record *rec)
 {
 	struct source *s = first_source(m);
@@ -468,8 +469,8 @@ static void hand_out(struct tracemap_merge *m, struct tracemap_record *rec)
 }
 
 /*
- * The turn of the first in the queue ends, or more than time stamps decide. Its
- * batch was at @last when it handed out its last record.
+ * End the turn of the first in the queue, or the part of it that time stamps alone decide.
+ * @last is the time of its batch when the last record was handed out.
  */
 static void end_turn(struct tracemap_merge *m, uint64_t last)
 {
@@ -480,7 +481,7 @@ static void end_turn(struct tracemap_merge *m, uint64_t last)
 	m->head.run = &m->none;
 }
 
-/* What has to be done before the first in the queue may go is done here. */
+/* Look until the first in the queue may go, and hand out its record. */
 static int merge_go_on(struct tracemap_merge *m, struct tracemap_record *rec)
 {
 	int ret;
@@ -502,7 +503,7 @@ static noinline int merge_slow(struct tracemap_merge *m, struct tracemap_record 
 	return merge_go_on(m, rec);
 }
 
-/* The first has its next record, of which nothing is known but its time. */
+/* The first holds its next record, which may be older or younger than any other. */
 static int merge_requeue(struct tracemap_merge *m, struct tracemap_record *rec, uint64_t last)
 {
 	m->used = false;
@@ -512,8 +513,8 @@ static int merge_requeue(struct tracemap_merge *m, struct tracemap_record *rec, 
 }
 
 /*
- * It is the turn of a source that has to wait, behind that of @before. What went out
- * last is not known here, but only matters if more than time stamps decide.
+ * The turn of @before ends, and the source that is next has to wait. The time of the last
+ * record that went out is computed only here, where more than time stamps decides.
  */
 static noinline int turn_waits(struct tracemap_merge *m, struct tracemap_record *rec,
 			       const struct source *before)
@@ -523,7 +524,7 @@ static noinline int turn_waits(struct tracemap_merge *m, struct tracemap_record 
 	return merge_go_on(m, rec);
 }
 
-/* The first in the queue is next, behind the turn of @before, until @end. */
+/* The turn of @before ends, and that of the first in the queue begins, which lasts to @end. */
 static inline always_inline int begin_turn(struct tracemap_merge *m, struct tracemap_record *rec,
 					   const struct source *before, uint64_t end)
 {
@@ -537,7 +538,7 @@ static inline always_inline int begin_turn(struct tracemap_merge *m, struct trac
 	return 1;
 }
 
-/* A call of its own, so that a turn among few saves no registers for it. */
+/* Not inline, so that a turn among few sources need not save registers for it. */
 static noinline int next_turn_of_many(struct tracemap_merge *m, struct tracemap_record *rec)
 {
 	const struct source *before = first_source(m);
@@ -547,8 +548,9 @@ static noinline int next_turn_of_many(struct tracemap_merge *m, struct tracemap_
 }
 
 /*
- * The first holds a record that is not the oldest. Whose turn it is now is not
- * late: it has waited in the queue, and what went out meanwhile was older.
+ * The first holds a record that is not the oldest: begin the turn of another source. The
+ * record of that one is not late, since it has waited in the queue while older ones went
+ * out.
  */
 static inline always_inline int next_turn(struct tracemap_merge *m, struct tracemap_record *rec)
 {
@@ -583,7 +585,7 @@ int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec)
 		return merge_slow(m, rec, last);
 	if (far(r.ts))
 		first_source(m)->run = &m->none;
-	/* Time in a sub-buffer may go back, where it is absolute. */
+	/* Absolute time stamps may go back within a sub-buffer. */
 	if (r.ts < last || r.ts > m->head.run_end || far(r.ts)) {
 		source_hold(first_source(m), &r, before);
 		if (r.ts > m->head.run_end)
@@ -631,7 +633,7 @@ int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 int tracemap_merge_new(struct tracemap_merge **m,
 		       const struct tracemap_merge_options *options)
 {
-	/* All there was when programs were made that have the smallest one. */
+	/* The size of the structure in the first version of the library. */
 	const size_t least = offsetof(struct tracemap_merge_options, delay_ns) + sizeof(uint64_t);
 	struct tracemap_merge *new;
 	int ret = 0;
@@ -651,7 +653,7 @@ int tracemap_merge_new(struct tracemap_merge **m,
 	return 0;
 }
 
-/* Let the iterator stand before the record again. */
+/* Move the iterator back to before the record. */
 static void step_back(struct source *s)
 {
 	struct subbuf_iter *it = &s->batch->it;
@@ -663,7 +665,7 @@ static void step_back(struct source *s)
 	it->ts = s->item.rec.ts - time;
 }
 
-/* The CPU goes on behind what was handed out. */
+/* Let the CPU go on behind the last record that was handed out. */
 static void put_back(const struct tracemap_merge *m, struct source *s)
 {
 	struct tracemap_batch *b = s->batch;
@@ -721,7 +723,7 @@ static struct source *source_new(struct tracemap_merge *m, int cpu)
 	return s;
 }
 
-/* After a source was added. */
+/* Choose the delay after a source was added, if the caller gave none. */
 static void set_delay(struct tracemap_merge *m)
 {
 	unsigned int i;

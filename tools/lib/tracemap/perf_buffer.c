@@ -26,37 +26,37 @@
 #include "read_file.h"
 #include "tracemap-bpf.h"
 
-/* What comes before the raw part of a sample has 8 bytes each, in this order. */
+/* These come before the raw part of a sample, in this order, with 8 bytes each. */
 #define SAMPLE_BEFORE_TIME	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)
 #define SAMPLE_BEFORE_RAW	(SAMPLE_BEFORE_TIME | PERF_SAMPLE_TIME |	\
 				 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |		\
 				 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |	\
 				 PERF_SAMPLE_PERIOD)
-/* But these, also before it, have what others say. */
+/* These come before it, too, but have no fixed size. */
 #define SAMPLE_NO_FIXED_SIZE	(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)
 
 enum {
-	ALIGNMENT	= 8,		/* of records, and their sizes */
-	MAX_RECORD	= 1 << 16,	/* its size is a u16 */
+	ALIGNMENT	= 8,		/* of records, and of their sizes */
+	MAX_RECORD	= 1 << 16,	/* the size of a record is a u16 */
 };
 
 struct tracemap_perf {
 	struct perf_event_mmap_page *page;
 	const unsigned char *data;
 	uint64_t data_size;
-	uint64_t tail;			/* as last stored to data_tail */
-	uint64_t pos;			/* of the next record, past the one held */
-	uint64_t head;			/* up to here records are known */
-	uint64_t missed;		/* to be told with the next sample */
-	uint32_t raw_offset;		/* in a record: u32 size, then the sample */
-	uint32_t time_offset;		/* in a record: perf's stamp; 0: none */
+	uint64_t tail;			/* what was last stored to data_tail */
+	uint64_t pos;			/* where the next record is, behind the one held */
+	uint64_t head;			/* where data_head was when it was last loaded */
+	uint64_t missed;		/* lost samples that the next sample has to tell */
+	uint32_t raw_offset;		/* of the u32 size in a record, before the sample */
+	uint32_t time_offset;		/* of perf's time stamp in a record; 0: there is none */
 	int error;
-	bool held;			/* rec is handed out, and not released */
+	bool held;			/* rec was handed out, and not released */
 	bool fresh;			/* no sample was handed out since head was loaded */
 	struct tracemap_record rec;
 	struct tracemap_perf_options options;
 	int fd;
-	unsigned char *scratch;		/* for the record that wraps */
+	unsigned char *scratch;		/* for a copy of a record that wraps */
 };
 
 static int take_options(struct tracemap_perf_options *to,
@@ -82,7 +82,7 @@ static uint32_t bytes_of(uint64_t sample_type)
 	return sizeof(uint64_t) * __builtin_popcountll(sample_type);
 }
 
-/* Where in a record the things are that its sample_type says it has. */
+/* Compute where in a record the parts are that its sample_type says it has. */
 static int lay_out(struct tracemap_perf *perf)
 {
 	uint64_t type = perf->options.sample_type;
@@ -100,7 +100,7 @@ static int lay_out(struct tracemap_perf *perf)
 	return 0;
 }
 
-/* Other versions of the kernel than this header's may have no data_offset. */
+/* Find the ring behind the first page. Old kernels do not set data_offset. */
 static int find_ring(struct tracemap_perf *perf, void *base, size_t size)
 {
 	const struct perf_event_mmap_page *page = base;
@@ -122,7 +122,7 @@ static int find_ring(struct tracemap_perf *perf, void *base, size_t size)
 	return 0;
 }
 
-/* Looks how far the kernel has got. */
+/* Load how far the kernel has written. */
 static int load_head(struct tracemap_perf *perf)
 {
 	/* C, pairs with B */
@@ -135,7 +135,7 @@ static int load_head(struct tracemap_perf *perf)
 	return 0;
 }
 
-/* All before pos is the kernel's again. */
+/* Give all before pos back to the kernel. */
 static void store_tail(struct tracemap_perf *perf)
 {
 	if (perf->tail == perf->pos)
@@ -145,7 +145,7 @@ static void store_tail(struct tracemap_perf *perf)
 	__atomic_store_n(&perf->page->data_tail, perf->tail, __ATOMIC_RELEASE);
 }
 
-/* Nobody else stores data_tail: no order is needed to read it. */
+/* Begin at data_tail, which no other program stores: it can be loaded without a barrier. */
 static int start(struct tracemap_perf *perf)
 {
 	perf->tail = __atomic_load_n(&perf->page->data_tail, __ATOMIC_RELAXED);
@@ -251,7 +251,7 @@ int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
 		cpu = online_cpu(index);
 	if (cpu < 0)
 		return cpu;
-	/* It calls the ring's size that of the mapping: a page is to be added. */
+	/* libbpf returns the size of the ring as that of the mapping: add the page. */
 	page = base;
 	if (page->data_size == size)
 		size += page->data_offset;
@@ -269,7 +269,7 @@ void tracemap_perf_close(struct tracemap_perf *perf)
 	free(perf);
 }
 
-/* A record as it is in the ring; the one that wraps, put together. */
+/* The record at pos, where it is in the ring, or a copy of it if it wraps. */
 static const unsigned char *whole_record(const struct tracemap_perf *perf, uint32_t size)
 {
 	uint64_t offset = perf->pos & (perf->data_size - 1);
@@ -283,8 +283,8 @@ static const unsigned char *whole_record(const struct tracemap_perf *perf, uint3
 }
 
 /*
- * The record at pos: 1, 0 if the kernel wrote none yet. Headers do not wrap,
- * as all sizes are multiples of theirs.
+ * Load the header of the record at pos. Returns 1, or 0 if the kernel has written none yet.
+ * A header does not wrap, since all sizes are multiples of its own.
  */
 static int look(struct tracemap_perf *perf, struct perf_event_header *header)
 {
@@ -339,7 +339,7 @@ static int read_sample(struct tracemap_perf *perf, const unsigned char *event, u
 	return find_stamp(perf, event, rec);
 }
 
-/* Both kinds end with the number, but for an id that may follow. */
+/* Count a loss. Both kinds of record have the number last, but an id may follow. */
 static int add_loss(struct tracemap_perf *perf, const unsigned char *event,
 		    const struct perf_event_header *header)
 {
@@ -347,7 +347,7 @@ static int add_loss(struct tracemap_perf *perf, const unsigned char *event,
 	uint64_t lost;
 
 	if (header->type == PERF_RECORD_LOST)
-		offset += sizeof(uint64_t);	/* which event */
+		offset += sizeof(uint64_t);	/* the id of the event */
 	if (header->size < offset + sizeof(lost))
 		return -EBADMSG;
 	memcpy(&lost, event + offset, sizeof(lost));
@@ -356,7 +356,7 @@ static int add_loss(struct tracemap_perf *perf, const unsigned char *event,
 	return 0;
 }
 
-/* 1: it is to be handed out; 0: it is not. */
+/* Read and pass the record at pos. Returns 1 if it is a sample, 0 if not. */
 static int read_record(struct tracemap_perf *perf, const struct perf_event_header *header)
 {
 	const unsigned char *event;
@@ -404,7 +404,7 @@ int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec)
 		ret = find_sample(perf);
 		if (ret < 0)
 			perf->error = ret;
-		/* What was passed over must not fill the buffer for good. */
+		/* Give back the room of records that were passed and are no samples. */
 		if (ret == 0)
 			store_tail(perf);
 		if (ret <= 0)
@@ -456,7 +456,7 @@ static void source_release(void *arg)
 
 void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *source)
 {
-	/* That is all it sets, also when there will be more. */
+	/* This function sets these members only, also if a later version has more. */
 	source->size = offsetof(struct tracemap_source, release) + sizeof(source->release);
 	source->cpu = perf->rec.cpu;
 	source->arg = perf;
@@ -466,7 +466,7 @@ void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *so
 
 uint64_t tracemap_perf_fill(const struct tracemap_perf *perf)
 {
-	/* Nothing is read on the strength of it. */
+	/* No data are read because of this value, so that it needs no barrier. */
 	return __atomic_load_n(&perf->page->data_head, __ATOMIC_RELAXED) - perf->tail;
 }
 

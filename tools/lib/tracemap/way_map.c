@@ -49,8 +49,9 @@ static void map_go_to(struct tracemap_cpu *cpu, uint32_t id, uint32_t read,
 }
 
 /*
- * Lost right before the first record of the reader sub-buffer. Mainline does
- * not say so in the meta page, but in the commit word once the writer has left.
+ * How many events were lost right before the first record of the reader sub-buffer.
+ * Mainline kernels do not tell it in the meta page, but in the commit word, once the writer
+ * has left the sub-buffer.
  */
 static uint64_t map_missed(const struct tracemap_cpu *cpu, uint32_t id)
 {
@@ -77,15 +78,15 @@ static bool map_was_emptied(struct map_state *m, bool fell)
 
 	fell |= entries < m->entries;
 	m->entries = entries;
-	if (epoch == m->epoch || epoch & 1)	/* odd: it will be another yet */
+	if (epoch == m->epoch || epoch & 1)	/* odd: the buffer is still being emptied */
 		return fell;
 	m->epoch = epoch;
 	return true;
 }
 
 /*
- * What is ours are the bytes from the old reader.read to the new one, or from 0
- * if the reader is another sub-buffer, or the same again, emptied.
+ * GET_READER gives this consumer the bytes from the old reader.read to the new one, or from
+ * 0 if the reader is another sub-buffer, or the same one after it was emptied.
  */
 static int map_fetch(struct tracemap_cpu *cpu)
 {
@@ -124,9 +125,9 @@ static int map_settle(struct tracemap_cpu *cpu)
 }
 
 /*
- * Where the reader is, as an observer would say it. The first reader sub-buffer
- * after a reset holds nothing and is no place in the stream: what comes next then
- * is the oldest of all. False: the index makes no sense.
+ * The position of the reader, in the form of an observer's. The first reader sub-buffer
+ * after a reset is empty and has no generation: then the oldest sub-buffer is next. Returns
+ * false if what the index says cannot be.
  */
 static bool map_position(const struct live_observer *o, struct trace_live_position *p)
 {
@@ -147,7 +148,7 @@ static bool map_position(const struct live_observer *o, struct trace_live_positi
 	return true;
 }
 
-/* While there is no position - it is being emptied - a consumer's poll() serves. */
+/* If there is no position, as while the buffer is emptied, poll() of trace_pipe_raw tells. */
 static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 {
 	struct trace_live_position p = { .size = sizeof(p), .bytes = bytes };
@@ -161,7 +162,7 @@ static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 	return 0;
 }
 
-/* Has the writer committed more to the reader's sub-buffer, where it still is? */
+/* Is the writer still in the reader's sub-buffer, and has it committed more there? */
 static bool map_reader_has_more(const struct tracemap_cpu *cpu)
 {
 	const struct live_observer *o = &cpu->map.observer;
@@ -173,7 +174,7 @@ static bool map_reader_has_more(const struct tracemap_cpu *cpu)
 	       subbuf_committed(&cpu->format, map_subbuf(cpu, id)) > read;
 }
 
-/* Without the index nothing but the kernel's files tells. */
+/* Without the index, asking would mean to read files of the kernel: say yes. */
 static bool map_is_filling(const struct tracemap_cpu *cpu)
 {
 	const struct live_observer *o = &cpu->map.observer;
@@ -182,7 +183,7 @@ static bool map_is_filling(const struct tracemap_cpu *cpu)
 
 	if (!cpu->map.live.index)
 		return true;
-	/* The index has numbers of its own for the sub-buffers. */
+	/* The index and the meta page number the sub-buffers differently. */
 	id = load(&o->index->reader_id);
 	if (id >= o->nr_subbufs)
 		return true;
@@ -197,7 +198,7 @@ static int map_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *
 
 	if (m->live.index) {
 		ret = tracemap__live_figures(&m->observer, f);
-		/* Of the sub-buffers the index alone does not know this one. */
+		/* Without the sub-buffers, the index does not count this one. */
 		f->used += !ret && map_reader_has_more(cpu);
 		return ret;
 	}
@@ -232,7 +233,7 @@ static uint64_t map_whole_size(const struct trace_buffer_meta *meta)
 	return meta->meta_page_size + (uint64_t)meta->nr_subbufs * meta->subbuf_size;
 }
 
-/* Map the first page to learn the size, then the whole, then let go of the page. */
+/* Map the first page to learn the size, then map the whole, and unmap the page. */
 static int map_whole(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
@@ -252,7 +253,7 @@ static int map_whole(struct tracemap_cpu *cpu)
 	return ret;
 }
 
-/* The sizes are read again now that they cannot change any more. */
+/* Read the sizes again, now that the buffer is mapped and they cannot change. */
 static int map_take_sizes(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
@@ -270,7 +271,7 @@ static int map_take_sizes(struct tracemap_cpu *cpu)
 	return 0;
 }
 
-/* To be without the index is to have other figures and waits, no more. */
+/* Map the index, if there is one. Without it only figures and waits differ. */
 static void map_index(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
