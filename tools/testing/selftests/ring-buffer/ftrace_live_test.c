@@ -148,6 +148,27 @@ TEST_F(traced, an_observer_on_the_watched_cpu_sleeps_with_all_functions_traced)
 	EXPECT_GE(pace_allows(&from, &self->w, 8), wakeups);
 }
 
+/*
+ * WAKE-11: A CPU that is not online any more writes this function's event, and cannot send
+ * what wakes an observer to another one.
+ */
+TEST_F(traced, an_observer_is_woken_by_the_last_event_of_a_cpu_that_goes_down)
+{
+	struct trace_instance *ti = &self->ti;
+
+	ASSERT_EQ(0, instance_write(ti, "set_ftrace_filter", "rcutree_dying_cpu"));
+	ASSERT_EQ(0, instance_write(ti, "current_tracer", "function"));
+	ASSERT_EQ(0, watcher_open(&self->w, ti, ti->cpu, LIVE_FROM_NOW));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	self->pid = fork_sleeper(ti, self->w.fd, 0);
+	ASSERT_LT(0, self->pid);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, false));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
+	self->pid = 0;
+}
+
 /* The index goes, the ring is another: a writer that RCU does not see may be in it. */
 static int change_what_is_observed(struct trace_instance *ti, unsigned int round)
 {

@@ -428,6 +428,100 @@ TEST_F(quiet, what_is_unread_is_not_overwritten_while_an_observer_rests)
 	watcher_close(&w);
 }
 
+/* WAKE-21: It wants more than half of the buffer, and is not woken by less. */
+TEST_F(quiet, an_observer_that_rests_is_not_woken_by_less_than_it_waits_for)
+{
+	struct trace_instance *ti = &self->ti;
+	struct mapped_buffer mb;
+	struct watcher w;
+	size_t percent;
+
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
+	percent = part_of_buffer(&mb, 50) / 50;
+	buffer_unmap(&mb);
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	make_it_rest(_metadata, self, &w);
+	ASSERT_EQ(0, watcher_wait(&w, 90 * percent));
+	ASSERT_LT(0, write_bytes(ti, 70 * percent, EVENT_LARGE));
+	EXPECT_EQ(0, poll_readable(w.fd, STILL_WAITING_MS));
+	ASSERT_LT(0, write_bytes(ti, 25 * percent, EVENT_LARGE));
+	EXPECT_EQ(1, poll_readable(w.fd, WOKEN_MS));
+	watcher_close(&w);
+}
+
+/* How long an observer waits for an event that is there already, in milliseconds. */
+static long long told_after(struct __test_metadata *_metadata,
+			    FIXTURE_DATA(quiet) * self, struct watcher *w)
+{
+	long long ns;
+
+	EXPECT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ns = monotonic_ns();
+	EXPECT_EQ(0, watcher_wait(w, 1));
+	EXPECT_EQ(1, poll_readable(w->fd, WOKEN_MS));
+	ns = monotonic_ns() - ns;
+	EXPECT_LT(0, watch(w));
+	return ns / 1000000;
+}
+
+/* WAKE-19: However often it was woken by half the buffer, a while later it has two at once. */
+TEST_F(quiet, an_observer_does_not_rest_the_longer_the_more_it_was_woken)
+{
+	struct trace_instance *ti = &self->ti;
+	struct mapped_buffer mb;
+	struct watcher w;
+	unsigned int try = 0;
+	long long ms;
+	size_t many;
+	int i;
+
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
+	many = part_of_buffer(&mb, 70);
+	buffer_unmap(&mb);
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	do {
+		for (i = 0; i < 40; i++) {
+			ASSERT_LT(0, write_bytes(ti, many, EVENT_LARGE));
+			ASSERT_EQ(0, watcher_wait(&w, 1));
+			ASSERT_EQ(1, poll_readable(w.fd, 0));
+			ASSERT_LT(0, watch(&w));
+		}
+		sleep_ms(500);
+		ms = told_after(_metadata, self, &w);
+		ms += told_after(_metadata, self, &w);
+		TH_LOG("two told after %lld ms", ms);
+	} while (ms > 60 && ++try < MEASURED_AGAIN);
+	EXPECT_GT(MEASURED_AGAIN, try);
+	watcher_close(&w);
+}
+
+/* WAKE-20: Elsewhere it rests for a hundredth of a second, wherever it has been before. */
+TEST_F(quiet, an_observer_that_leaves_the_watched_cpu_does_not_rest_as_there)
+{
+	struct trace_instance *ti = &self->ti;
+	unsigned int try = 0;
+	struct watcher w;
+	long long ms;
+
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	do {
+		ASSERT_EQ(0, run_on_cpu(ti->cpu));
+		make_it_rest(_metadata, self, &w);
+		ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
+		ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
+		ms = monotonic_ns() / 1000000;
+		ASSERT_EQ(0, watcher_wait(&w, 1));
+		ASSERT_EQ(1, poll_readable(w.fd, WOKEN_MS));
+		ms = monotonic_ns() / 1000000 - ms;
+		ASSERT_LT(0, watch(&w));
+		TH_LOG("told after %lld ms", ms);
+	} while (ms > 60 && ++try < MEASURED_AGAIN);
+	EXPECT_GT(MEASURED_AGAIN, try);
+	watcher_close(&w);
+}
+
 /* WAKE-21: In a row, its wake-ups are late: but not for what would be overwritten. */
 TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_written)
 {
@@ -476,6 +570,81 @@ static long long sent_by_events(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, disturbance_now(&after, ti, ti->cpu));
 	EXPECT_EQ(0, run_on_cpu(ti->other_cpu));
 	return after.sent - before.sent;
+}
+
+/* Interrupts sent to @cpu while the watched one writes @count events, one at a time. */
+static long long sent_to_by_events(struct __test_metadata *_metadata,
+				   FIXTURE_DATA(quiet) * self, int cpu, unsigned int count)
+{
+	struct disturbance before, after;
+
+	EXPECT_EQ(0, disturbance_now(&before, &self->ti, cpu));
+	sent_by_events(_metadata, self, count);
+	EXPECT_EQ(0, disturbance_now(&after, &self->ti, cpu));
+	return after.sent - before.sent;
+}
+
+/* WAKE-14: An event far from its mark is nothing to the CPU of an observer, either. */
+TEST_F(quiet, events_before_its_mark_send_no_interrupt_to_an_observers_cpu)
+{
+	long long alone = sent_to_by_events(_metadata, self, self->ti.other_cpu, 300);
+	unsigned int i = 0;
+	long long sent;
+
+	do {
+		fork_begun(_metadata, self, sleep_at_far_mark);
+		sleep_ms(STILL_WAITING_MS);
+		sent = sent_to_by_events(_metadata, self, self->ti.other_cpu, 300);
+		TH_LOG("%lld interrupts, %lld without an observer", sent, alone);
+		end_children(self);
+	} while (sent > alone + BY_CHANCE && ++i < MEASURED_AGAIN);
+	EXPECT_GT(MEASURED_AGAIN, i);
+}
+
+/* Wakes up for each of the events of @ti's CPU, on the other one. */
+static void wait_for_each(const struct trace_instance *ti, int ready)
+{
+	uint64_t wakeups = 0;
+
+	_exit(watch_for_ever(ti, ti->cpu, ti->other_cpu, ready, &wakeups));
+}
+
+/*
+ * WAKE-23: Whichever CPU the observer is on, 0 or another: it is interrupted, and the writer's
+ * is not. Another observer, which sleeps there, makes no difference.
+ */
+TEST_F(quiet, waking_an_observer_interrupts_its_own_cpu_only)
+{
+	struct trace_instance ti = self->ti;
+	struct disturbance d[2];
+	struct watcher w;
+	unsigned int i, n;
+
+	for (n = 0; n < 2; n++) {
+		ti.cpu = n ? self->ti.other_cpu : self->ti.cpu;
+		ti.other_cpu = n ? self->ti.cpu : self->ti.other_cpu;
+		self->pids[0] = fork();
+		ASSERT_LE(0, self->pids[0]);
+		if (!self->pids[0])
+			wait_for_each(&ti, self->ready[1]);
+		self->nr_pids = 1;
+		wait_until_ready(_metadata, self);
+		ASSERT_EQ(0, run_on_cpu(ti.cpu));
+		ASSERT_EQ(0, watcher_open(&w, &ti, ti.cpu, LIVE_FROM_NOW));
+		ASSERT_EQ(0, disturbance_now(&d[0], &ti, ti.cpu));
+		for (i = 0; i < 300; i++) {
+			ASSERT_EQ(0, watcher_wait(&w, FAR_MARK));
+			ASSERT_EQ(0, write_events(&ti, 1, EVENT_SMALL));
+			sleep_ms(10);
+		}
+		ASSERT_EQ(0, disturbance_now(&d[1], &ti, ti.cpu));
+		d[1] = disturbance_since(d[0], &d[1]);
+		disturbance_tell(&d[1], n ? "the other CPU writes" : "the CPU writes");
+		EXPECT_GT(150, d[1].sent);
+		watcher_close(&w);
+		end_children(self);
+		ASSERT_EQ(0, run_on_cpu(ti.cpu));
+	}
 }
 
 static long long sleeps_of_all(const FIXTURE_DATA(quiet) * self)
@@ -538,6 +707,12 @@ static int sleep_many(const struct trace_instance *ti, unsigned int count)
 	return err ? err : ep;
 }
 
+/* Every other one of many sleeps until anything comes, the rest at a far mark. */
+static uint64_t mark_of(int i)
+{
+	return i % 2 ? FAR_MARK : 1;
+}
+
 /* Each file is told where its observer is, whenever it is readable. */
 static void follow_by_many(FIXTURE_DATA(quiet) * self)
 {
@@ -549,7 +724,7 @@ static void follow_by_many(FIXTURE_DATA(quiet) * self)
 		_exit(1);
 	for (i = 0; i < SOME_OBSERVERS; i++) {
 		event.data.fd = live_file(&self->ti, self->ti.cpu);
-		if (watcher_tell(&w, event.data.fd, 1) ||
+		if (watcher_tell(&w, event.data.fd, mark_of(event.data.fd)) ||
 		    epoll_ctl(ep, EPOLL_CTL_ADD, event.data.fd, &event))
 			_exit(2);
 	}
@@ -557,7 +732,8 @@ static void follow_by_many(FIXTURE_DATA(quiet) * self)
 		_exit(3);
 	while (epoll_wait(ep, &event, 1, -1) == 1) {
 		__atomic_fetch_add(self->wakeups, 1, __ATOMIC_RELAXED);
-		if (watch(&w) < 0 || watcher_tell(&w, event.data.fd, 1))
+		if (watch(&w) < 0 ||
+		    watcher_tell(&w, event.data.fd, mark_of(event.data.fd)))
 			_exit(4);
 	}
 	_exit(5);
@@ -578,6 +754,30 @@ TEST_F(quiet, a_reset_wakes_each_of_many_observers_once)
 	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
 	EXPECT_LE(SOME_OBSERVERS, wakeups);
 	EXPECT_GE(SOME_OBSERVERS * 5 / 4, wakeups);
+}
+
+/* Counts those that wake up soon after the first one, none of which sleeps again. */
+static void sleep_once(FIXTURE_DATA(quiet) * self)
+{
+	static struct epoll_event events[SOME_OBSERVERS];
+	int ep = sleep_many(&self->ti, SOME_OBSERVERS);
+
+	if (ep < 0 || write(self->ready[1], "r", 1) != 1 ||
+	    epoll_wait(ep, events, 1, -1) != 1)
+		_exit(255);
+	sleep_ms(STILL_WAITING_MS);
+	_exit(epoll_wait(ep, events, SOME_OBSERVERS, 0));
+}
+
+/* WAKE-15: They are more than the kernel wakes at a time, and none is left asleep. */
+TEST_F(quiet, a_reset_wakes_all_of_many_observers_that_come_no_more)
+{
+	pid_t pid = fork_begun(_metadata, self, sleep_once);
+
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+	EXPECT_EQ(SOME_OBSERVERS, child_status(pid, WOKEN_MS));
+	self->nr_pids = 0;
 }
 
 static void sleep_a_thousand_times(FIXTURE_DATA(quiet) * self)
