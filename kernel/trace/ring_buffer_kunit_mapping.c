@@ -3,6 +3,7 @@
  * KUnit tests of the ring buffer: what its mapping and its observers refuse, how
  * they are counted, and how those that wait are told.
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -478,6 +479,58 @@ static void a_cpu_there_is_not_is_not_waited_for(struct kunit *test)
 			PTR_ERR_OR_ZERO(ring_buffer_observe(rbt->buffer, none)));
 }
 
+/* A task that sleeps until the observer is woken, as far as the queue can tell. */
+struct rbt_sleeper {
+	poll_table		table;
+	wait_queue_entry_t	entry;
+	wait_queue_head_t	*queue;
+	bool			woken;
+};
+
+static int rbt_sleeper_wakes(wait_queue_entry_t *entry, unsigned int mode, int flags,
+			     void *key)
+{
+	struct rbt_sleeper *sleeper = container_of(entry, struct rbt_sleeper, entry);
+
+	WRITE_ONCE(sleeper->woken, true);
+	return 1;
+}
+
+static void rbt_sleeper_sleeps(struct file *filp, wait_queue_head_t *queue, poll_table *table)
+{
+	struct rbt_sleeper *sleeper = container_of(table, struct rbt_sleeper, table);
+
+	sleeper->queue = queue;
+	init_waitqueue_func_entry(&sleeper->entry, rbt_sleeper_wakes);
+	add_wait_queue(queue, &sleeper->entry);
+}
+
+/* WAKE-10: The event that it came in on is committed with it, and is none. */
+static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit *test)
+{
+	struct rbt_sleeper sleeper = { .table._qproc = rbt_sleeper_sleeps };
+	struct ring_buffer_observer *observer;
+	struct ring_buffer_event *event;
+	struct rbt *rbt = test->priv;
+
+	observer = rbt_observe(test, rbt);
+	KUNIT_EXPECT_FALSE(test, rbt_finds(test, observer, rbt_position(observer), 1, 0));
+	ring_buffer_observer_poll(observer, NULL, &sleeper.table);
+	/* The kernel looks once more by itself: later it does not. */
+	msleep(20);
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_nest_end(rbt->buffer);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(sleeper.woken));
+	ring_buffer_discard_commit(rbt->buffer, event);
+	msleep(20);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(sleeper.woken));
+	remove_wait_queue(sleeper.queue, &sleeper.entry);
+	ring_buffer_observer_free(observer);
+}
+
 static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(a_cpu_there_is_not_is_not_waited_for, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_ends_with_data_or_without_a_mapping, rbt_gen_kind),
@@ -493,6 +546,7 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(wait_refuses_where_no_observer_can_be, rbt_gen_kind),
 	KUNIT_CASE_PARAM(poll_says_when_there_is_enough, rbt_gen_kind),
 	KUNIT_CASE_PARAM(each_observer_has_a_position_of_its_own, rbt_gen_kind),
+	KUNIT_CASE_PARAM(nested_event_wakes_although_the_outermost_is_discarded, rbt_gen_kind),
 	{ }
 };
 
