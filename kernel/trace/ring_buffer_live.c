@@ -149,14 +149,10 @@ static void rb_live_wake_all(struct rb_live *live);
  */
 static bool rb_live_supported(void)
 {
-#if defined(CONFIG_X86) || defined(CONFIG_ARM64) || defined(CONFIG_RISCV) || \
-	defined(CONFIG_S390) || defined(CONFIG_PPC) || defined(CONFIG_LOONGARCH) || \
-	defined(CONFIG_UML)
-	return true;
-#elif defined(CONFIG_ARM)
+#ifdef CONFIG_ARM
 	return cache_is_vipt_nonaliasing();
 #else
-	return false;
+	return IS_ENABLED(CONFIG_RING_BUFFER_LIVE);
 #endif
 }
 
