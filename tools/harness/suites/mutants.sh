@@ -44,7 +44,7 @@ make_tests()
 	gcc -O2 -Wall -Wextra -Werror -static -o "$work/with/trial" "$harness/mutants/trial.c"
 	make_torture
 	mv "$work/with/torture" "$work/with/torture_program"
-	cp "$harness/mutants/torture" "$work/with"
+	cp "$harness/mutants/torture" "$harness/torture/unload" "$work/with"
 }
 
 trials() { "$harness/mutants/trials.py" "$1" "$known" "${@:2}"; }
@@ -125,7 +125,7 @@ record_all()
 	mapfile -t odd < <(sed '/^boot_test$/d' "$work/list" | sed '1~2!d')
 	mapfile -t even < <(sed '/^boot_test$/d' "$work/list" | sed '1~2d')
 	record odd boot_test "${odd[@]}" &
-	record even "${even[@]}" torture pressure_test || complete=no
+	record even "${even[@]}" torture unload pressure_test || complete=no
 	wait $! || complete=no
 	cat "$work/record.odd" "$work/record.even" >"$known/record"
 	[ $complete = yes ] ||

@@ -118,6 +118,34 @@ TEST_F(probe, freeing_the_snapshot_is_refused_with_EBUSY_beside_a_probe)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
 }
 
+/* Once there is no other process of this user: what was in the buffer goes into the snapshot. */
+static void call_the_function(struct __test_metadata *_metadata)
+{
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(setuid(54321));
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
+	/* The user goes when RCU lets the process go. */
+	sleep_ms(STILL_WAITING_MS);
+}
+
+/* SNAP-13 */
+TEST_F(probe, a_counted_snapshot_probe_takes_as_many_as_it_was_told)
+{
+	struct trace_instance *ti = &self->ti;
+
+	ASSERT_EQ(0, instance_write(ti, "set_ftrace_filter", PROBE ":1\n"));
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_LARGE));
+	call_the_function(_metadata);
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+	ASSERT_EQ(0, write_events(ti, 5, EVENT_LARGE));
+	call_the_function(_metadata);
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+	ASSERT_EQ(0, instance_write(ti, "set_ftrace_filter", "!" PROBE ":1\n"));
+}
+
 /* SNAP-2 */
 TEST_F(probe, setting_a_snapshot_probe_while_mapped_is_refused_with_EBUSY)
 {

@@ -99,6 +99,41 @@ TEST_F(snapshot, taking_and_clearing_it_go_on_beside_a_trigger)
 	expect_trigger_works(_metadata, &self->ti);
 }
 
+#ifndef NO_HIST_TRIGGERS
+#define FORK_TRIGGER	"events/sched/sched_process_fork/trigger"
+#define FORK_HIST	"hist:keys=parent_pid:child=child_pid:onchange($child).snapshot()"
+
+static void fork_once(struct __test_metadata *_metadata)
+{
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(0);
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
+}
+
+/* SNAP-12: The trigger is a snapshot without a key, of which the histogram knows nothing. */
+TEST_F(snapshot, a_trigger_leaves_a_histograms_snapshot_as_it_is)
+{
+	struct trace_instance *ti = &self->ti;
+
+	ASSERT_EQ(0, instance_write(ti, FORK_TRIGGER, FORK_HIST));
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_LARGE));
+	fork_once(_metadata);
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+	/* From here on the histogram takes none: no process forks. */
+	ASSERT_EQ(0, instance_write(ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, write_events(ti, 5, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(ti, "trace_marker", "now"));
+	EXPECT_EQ(1, instance_number(ti, "tracing_on"));
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+	ASSERT_EQ(0, instance_write(ti, FORK_TRIGGER, "!" FORK_HIST));
+	ASSERT_EQ(0, instance_write(ti, "trace_marker", "now"));
+	EXPECT_LE(5, count_trace_lines(ti, "snapshot"));
+}
+#endif
+
 /* Only the top level can have a latency tracer. */
 FIXTURE(latency) {
 	struct trace_instance	ti;

@@ -361,6 +361,33 @@ TEST_F(size, ENOMEM_leaks_no_memory)
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.other_cpu, "buffer_size_kb", "8"));
 }
 
+/* SUBBUF-10: It is not tried until nothing is left for others. */
+TEST_F(size, a_size_beyond_memory_is_refused_before_memory_is_taken)
+{
+	long long kb, least, now;
+	struct trace_instance *ti = &self->ti;
+	pid_t pid;
+	int status;
+
+	ASSERT_EQ(0, use_size(ti, LARGE_KB));
+	kb = memory_kb("MemFree");
+	ASSERT_LT(0, kb);
+	least = kb;
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(-cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+					2 * memory_kb("MemAvailable")));
+	do {
+		status = child_status(pid, 1);
+		now = memory_kb("MemFree");
+		least = now < least ? now : least;
+	} while (status == -EAGAIN);
+	EXPECT_EQ(ENOMEM, status);
+	EXPECT_LT(kb / 2, least)
+		TH_LOG("%lld KiB were free before, %lld meanwhile", kb, least);
+}
+
 /* SUBBUF-10: The buffer's new memory can be had, the snapshot's cannot. */
 TEST_F(size, ENOMEM_for_the_snapshot_leaves_both_untouched)
 {
@@ -858,6 +885,49 @@ TEST_F(size, piped_sub_buffers_survive_a_change)
 	tally_page(&self->tally, page, LARGE);
 	EXPECT_TRUE(tally_exact(&self->tally));
 	EXPECT_LT(100, self->tally.seen);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(fd);
+	free(page);
+}
+
+#define SPLICED_KB	(32 << 10)
+
+/* Writes a sub-buffer and a bit, takes the former by splice(2) and throws it away. */
+static ssize_t splice_one(struct trace_instance *ti, int fd, int *pipes, char *page, size_t size)
+{
+	ssize_t len;
+
+	if (write_bytes(ti, size + EVENT_LARGE, EVENT_LARGE) < 0)
+		return -1;
+	len = splice(fd, NULL, pipes[1], NULL, size, SPLICE_F_NONBLOCK);
+	return len > 0 ? read(pipes[0], page, size) : len;
+}
+
+/* SUBBUF-13: The memory of a sub-buffer that was spliced is given back, all its pages. */
+TEST_F(size, splicing_leaks_no_memory)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+			  O_RDONLY | O_NONBLOCK);
+	char *page = malloc(LARGE);
+	long long before, after;
+	unsigned int i;
+	int pipes[2];
+
+	ASSERT_LE(0, fd);
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_EQ(0, use_size(&self->ti, LARGE_KB));
+	ASSERT_EQ(0, pipe(pipes));
+	for (i = 0; i < 10; i++)
+		ASSERT_EQ(LARGE, splice_one(&self->ti, fd, pipes, page, LARGE));
+	before = memory_kb("MemFree");
+	for (i = 0; i < SPLICED_KB / LARGE_KB; i++)
+		ASSERT_EQ(LARGE, splice_one(&self->ti, fd, pipes, page, LARGE));
+	after = memory_kb("MemFree");
+	ASSERT_LT(0, before);
+	EXPECT_GT(SPLICED_KB / 2, before - after)
+		TH_LOG("%lld KiB before, %lld after", before, after);
 	close(pipes[0]);
 	close(pipes[1]);
 	close(fd);
