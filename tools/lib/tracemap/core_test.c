@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -213,9 +215,11 @@ static void test_cut_off_loss(void)
 	int fd = new_file();
 	struct tracemap_cpu *cpu;
 
+	put_events(fd, &f, 500, 1, 1, 0);
 	put_events(fd, &f, 1000, 1, 1, 9);
-	check(ftruncate(fd, 16 + 12 + 4) == 0);
+	check(ftruncate(fd, 4096 + 16 + 12 + 4) == 0);
 	cpu = open_file(fd, &f);
+	check_next(cpu, 500, 1, 0);
 	check_next(cpu, 1000, 1, TRACEMAP_MISSED_UNKNOWN);
 	check(next_error(cpu) == -ENODATA);
 	tracemap_cpu_close(cpu);
@@ -383,11 +387,11 @@ static void test_noise(void)
 
 /* ---- An instance made of pipes ---- */
 
-static char dir[32];
+static char dir[128];
 
 static void put_file(const char *name, const char *text)
 {
-	char path[128];
+	char path[512];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -398,7 +402,7 @@ static void put_file(const char *name, const char *text)
 
 static void make_dir(const char *name)
 {
-	char path[128];
+	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	check(mkdir(path, 0700) == 0);
@@ -407,7 +411,7 @@ static void make_dir(const char *name)
 /* Returns the end to write to. */
 static int make_cpu(int number)
 {
-	char path[64];
+	char path[192];
 
 	snprintf(path, sizeof(path), "per_cpu/cpu%d", number);
 	make_dir(path);
@@ -418,7 +422,9 @@ static int make_cpu(int number)
 
 static void make_instance(void)
 {
-	strcpy(dir, "/tmp/core_test.XXXXXX");
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(dir, sizeof(dir), "%s/core_test.XXXXXX", tmp ? tmp : "/tmp");
 	check(mkdtemp(dir));
 	make_dir("per_cpu");
 	make_dir("events");
@@ -498,6 +504,89 @@ static void test_instance(void)
 	tracemap_close(t);
 	close(one);
 	close(two);
+	remove_instance();
+}
+
+/* One that was never up has files as well, and they cannot be opened. */
+static void test_no_buffer(void)
+{
+	static const int cpus[] = { 4 };
+	struct tracemap_options o = tracemap_default_options();
+	struct tracemap *t = NULL;
+	char path[192];
+	int fd;
+
+	make_instance();
+	fd = make_cpu(1);
+	make_dir("per_cpu/cpu4");
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu4/trace_pipe_raw", dir);
+	check(mknod(path, S_IFSOCK | 0600, 0) == 0);
+	check(tracemap_open(&t, dir, NULL) == 0 && tracemap_nr_cpus(t) == 1);
+	check(tracemap_cpu_number(tracemap_get_cpu(t, 0)) == 1);
+	check(tracemap_rescan(t) == 0);
+	tracemap_close(t);
+	o.nr_cpus = 1;
+	o.cpus = cpus;
+	check(tracemap_open(&t, dir, &o) == -ENXIO);
+	close(fd);
+	remove_instance();
+}
+
+/* What the files of an instance say of its buffers. */
+static void test_figures(void)
+{
+	struct tracemap_figures f;
+	struct tracemap_cpu *cpu = NULL;
+	struct tracemap_raw raw;
+	int fd;
+
+	make_instance();
+	put_file("buffer_subbuf_size_kb", "8\n");
+	fd = make_cpu(2);
+	put_file("per_cpu/cpu2/buffer_size_kb", "100\n");
+	put_file("per_cpu/cpu2/stats",
+		 "entries: 10\noverrun: 200\ncommit overrun: 3000\nbytes: 8177\n"
+		 "oldest event ts:     1.000000\nnow ts:     2.000000\n"
+		 "dropped events: 40000\nread events: 500000\n");
+	check(tracemap_cpu_open(&cpu, dir, 2, NULL) == 0);
+	check(tracemap_cpu_raw(cpu, &raw) == 0 && raw.format.subbuf_size == 8192);
+	check(tracemap_cpu_figures(cpu, &f) == 0 && f.subbuf_size == 8192);
+	check(f.committed == 500210 && f.overwritten == 200 && f.consumed == 500000);
+	check(f.dropped == 43000 && f.used == 2 && f.nr_subbufs == 14 && f.epoch == 0);
+	tracemap_cpu_close(cpu);
+	put_file("buffer_subbuf_size_kb", "0\n");
+	check(tracemap_cpu_open(&cpu, dir, 2, NULL) == -EPROTO);
+	close(fd);
+	remove_instance();
+}
+
+static int open_with(uint32_t flags, enum tracemap_way way, unsigned int nr_cpus)
+{
+	struct tracemap_options o = tracemap_default_options();
+	struct tracemap_cpu *cpu = NULL;
+	int ret;
+
+	o.flags = flags;
+	o.way = way;
+	o.nr_cpus = nr_cpus;
+	ret = tracemap_cpu_open(&cpu, dir, 1, &o);
+	tracemap_cpu_close(cpu);
+	return ret;
+}
+
+static void test_options(void)
+{
+	int fd;
+
+	make_instance();
+	fd = make_cpu(1);
+	check(open_with(0, TRACEMAP_READ, 0) == 0);
+	check(open_with(1U << 31, TRACEMAP_READ, 0) == -EINVAL);
+	check(open_with(TRACEMAP_IN_PLACE, TRACEMAP_READ, 0) == -EINVAL);
+	check(open_with(0, TRACEMAP_OBSERVE + 1, 0) == -EINVAL);
+	check(open_with(0, TRACEMAP_READ, 1) == -EINVAL);
+	check(open_with(0, TRACEMAP_OBSERVE, 0) == -EOPNOTSUPP);
+	close(fd);
 	remove_instance();
 }
 
@@ -737,6 +826,58 @@ static void test_in_place(void)
 	sim_free(s);
 }
 
+/* ---- A mapping, of which there is the index ---- */
+
+/* In the place of the C library's: what a handle has said to trace_live. */
+static struct trace_live_position told;
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+
+	(void)fd;
+	va_start(args, request);
+	if (request == TRACE_LIVE_IOCTL_WAIT)
+		told = *va_arg(args, struct trace_live_position *);
+	va_end(args);
+	return 0;
+}
+
+static bool waits_at(struct tracemap_cpu *cpu, uint32_t reader_read, uint64_t generation,
+		     uint32_t read)
+{
+	struct trace_live_index *index = (void *)cpu->map.live.index;
+
+	store(&index->reader_read, reader_read);
+	return cpu->way->arm(cpu, 7) == 0 && told.bytes == 7 && told.epoch == index->epoch &&
+	       told.generation == generation && told.read == read;
+}
+
+/* A consumer is waited for where it has stopped reading. */
+static void test_map_position(void)
+{
+	struct sim *s = sim_new(4, 256, true, 1);
+	struct tracemap_cpu cpu = { .way = &tracemap__way_map, .format = s->f };
+
+	cpu.map.live = s->map;
+	check(live__open(&cpu.map.observer, &s->map) == 0);
+	s->quiet = true;
+	add_some(s, 5);
+	/* The reader's sub-buffer is none of the stream yet: the oldest is next. */
+	check(waits_at(&cpu, 0, 1, 0));
+	consume(s);
+	check(waits_at(&cpu, 40, 1, 40));
+	add_some(s, 30);
+	check(waits_at(&cpu, 40, 1, 40));
+	/* All of one that the writer has left: the next one is next. */
+	check(waits_at(&cpu, entry_of(s, s->reader_id)->size, 2, 0));
+	consume(s);
+	check(waits_at(&cpu, 8, 2, 8));
+	store(&s->index->reader_id, s->nr);
+	check(cpu.way->arm(&cpu, 7) == -EAGAIN && cpu.way->arm(&cpu, 0) == -EOPNOTSUPP);
+	sim_free(s);
+}
+
 /* ---- Small files ---- */
 
 static void check_reading(size_t size)
@@ -785,12 +926,16 @@ static const struct {
 	{ "layouts that cannot be", test_bad_formats },
 	{ "noise", test_noise },
 	{ "an instance made of pipes", test_instance },
+	{ "a CPU without a buffer", test_no_buffer },
+	{ "figures of the buffers", test_figures },
+	{ "options that make no sense", test_options },
 	{ "poll() that is not enough", test_no_trust },
 	{ "poll() that misleads", test_misled },
 	{ "what waits in a merge is not what one wakes for", test_merge_waits },
 	{ "a buffer that fills meanwhile is", test_merge_waits_by_fill },
 	{ "an observer's copies", test_observe },
 	{ "an observer in place", test_in_place },
+	{ "the position of a mapping", test_map_position },
 	{ "small files of any size", test_small_files },
 };
 
@@ -813,6 +958,15 @@ _Static_assert(sizeof(struct tracemap_record) == 64, "tracemap_record has anothe
 _Static_assert(offsetof(struct tracemap_source, release) == 32, "tracemap_source.release has moved");
 #endif
 
+static int open_files(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1000; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
 int main(void)
 {
 	bool failed = false;
@@ -820,8 +974,11 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..%zu\n", ARRAY_SIZE(tests));
 	for (unsigned int i = 0; i < ARRAY_SIZE(tests); i++) {
+		int files = open_files();
+
 		failures = 0;
 		tests[i].run();
+		check(open_files() == files);
 		printf("%s %u - %s\n", failures ? "not ok" : "ok", i + 1, tests[i].name);
 		failed |= failures;
 	}

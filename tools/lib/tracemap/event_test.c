@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "event_program.h"
 
-static char top[32];
+static char top[128];
 static int failed;
 
 static void put_file(const char *dir, const char *file, const char *text)
@@ -218,6 +219,10 @@ static void test_strings(struct tracemap_line *line)
 	tracemap_line_put(line, "\n", 1);
 	expect("what is no UTF-8 is replaced", line, "\"\\u0001\xc3\xa4\xef\xbf\xbd(\xef\xbf\xbd"
 	       "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9d\x84\x9e\xef\xbf\xbd\xef\xbf\xbd\"\n");
+	tracemap_json_string(line, "\"\\\b\f\n\r\t\x1f\x7f~", 10);
+	tracemap_line_put(line, "\n", 1);
+	expect("what JSON has a word for is escaped", line,
+	       "\"\\\"\\\\\\b\\f\\n\\r\\t\\u001f\\u007f~\"\n");
 }
 
 /* An int, an enum, a 64-bit enum, and an enum that contradicts the first. */
@@ -352,6 +357,8 @@ static void test_tree(struct tracemap_line *line)
 	tell_call(d, line, 7, 7, 16, 0, 12345678);
 	tell_call(d, line, 7, FIRST_PID, 18, 49, 1234567890123);
 	tell_call(d, line, 6, FIRST_PID, 19, 0, 0);
+	/* The same function, and another process: its call was lost. */
+	tell_call(d, line, 7, 7, 19, 0, 1000);
 	tracemap_text_end(d, line);
 	snprintf(wanted, sizeof(wanted),
 		 " %1$*2$d)               |  0x00000010() {\n"
@@ -361,7 +368,11 @@ static void test_tree(struct tracemap_line *line)
 		 " %1$*2$d)   some na-7    => <...>-8388608%4$c\n"
 		 " ------------------------------------------\n\n"
 		 " %1$*2$d) $ 1234567890 us |  %3$98s} /* 0x00000012 */\n"
-		 " %1$*2$d)               |  0x00000013() {\n",
+		 " %1$*2$d)               |  0x00000013() {\n"
+		 " ------------------------------------------\n"
+		 " %1$*2$d) <...>-8388608  =>   some na-7  %4$c\n"
+		 " ------------------------------------------\n\n"
+		 " %1$*2$d)   1.000 us    |  }\n",
 		 0, width, "", ' ');
 	expect("calls and returns become a tree", line, wanted);
 
@@ -428,6 +439,52 @@ static void test_names(struct tracemap_decoder *d)
 		failed = 1;
 	printf("%s - names are kept of some processes, not of all there ever were\n",
 	       known < 1000 || known >= NR_PIDS / 2 ? "not ok" : "ok");
+}
+
+static bool name_is(struct tracemap_decoder *d, int pid, const char *name)
+{
+	return !strcmp(tracemap_decoder_comm(d, pid), name);
+}
+
+/* A name without an end, and one that the kernel lists though it has forgotten it. */
+static void test_odd_names(struct tracemap_decoder *d)
+{
+	char saved[64], own[16];
+	bool good;
+
+	snprintf(saved, sizeof(saved), "7 some name\n%d <...>\n", getpid());
+	put_file("", "saved_cmdlines", saved);
+	prctl(PR_GET_NAME, own);
+	tracemap_decoder_refresh(d);
+	event_comm_set(d, FIRST_PID, "sixteen bytes, and more", 16);
+	good = name_is(d, FIRST_PID, "sixteen bytes, ") && name_is(d, getpid(), own);
+	printf("%s - names without an end, and none at all\n", good ? "ok" : "not ok");
+	failed |= !good;
+}
+
+static bool flags_are(struct tracemap_decoder *d, uint8_t flags, const char *wanted)
+{
+	struct one one = { .flags = flags };
+	struct tracemap_record rec = { .data = &one, .size = sizeof(one) };
+	char text[6];
+
+	event_flags(d, &rec, text);
+	return !strcmp(text, wanted);
+}
+
+/* As trace_print_lat_fmt() of the kernel has them. */
+static void test_flags(struct tracemap_decoder *d)
+{
+	bool good = flags_are(d, 0x00, ".....") && flags_are(d, 0x01, "d....") &&
+		    flags_are(d, 0x02, "X....") && flags_are(d, 0x80, "b....") &&
+		    flags_are(d, 0x81, "D....") && flags_are(d, 0x04, ".n...") &&
+		    flags_are(d, 0x20, ".p...") && flags_are(d, 0x24, ".N...") &&
+		    flags_are(d, 0x08, "..h..") && flags_are(d, 0x10, "..s..") &&
+		    flags_are(d, 0x18, "..H..") && flags_are(d, 0x40, "..z..") &&
+		    flags_are(d, 0x48, "..Z..") && flags_are(d, 0x50, "..z..");
+
+	printf("%s - flags are those of the kernel\n", good ? "ok" : "not ok");
+	failed |= !good;
 }
 
 /* ---- The head of a line ---- */
@@ -684,7 +741,7 @@ static void link_file(const char *dir, const char *file)
 /* One that takes every event of the tracefs at @dir for switched on: it reads these. */
 static struct tracemap_decoder *decode_kernel(const char *dir)
 {
-	char *events = event_read_file(dir, "available_events", NULL), path[64];
+	char *events = event_read_file(dir, "available_events", NULL), path[160];
 	struct tracemap_decoder *d;
 
 	if (!events) {
@@ -771,13 +828,14 @@ int main(int argc, char **argv)
 {
 	struct tracemap_line line = TRACEMAP_LINE_INIT;
 	struct tracemap_decoder *d;
-	char command[64];
+	const char *tmp = getenv("TMPDIR");
+	char command[192];
 
-	snprintf(top, sizeof(top), "/tmp/tracemap-event.XXXXXX");
+	snprintf(top, sizeof(top), "%s/tracemap-event.XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..%d\n", argc > 1 ? 21 : 20);
+	printf("1..%d\n", argc > 1 ? 24 : 23);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
@@ -789,6 +847,8 @@ int main(int argc, char **argv)
 	test_damage(d, &line);
 	test_head(d, &line);
 	test_names(d);
+	test_odd_names(d);
+	test_flags(d);
 	tracemap_decoder_event(d, 304);
 	tracemap_decoder_event(d, 305);
 	test_programs(d, "these tests", 20000, 0);

@@ -586,6 +586,60 @@ static void a_reset_under_way_is_waited_for(void)
 	sim_free(s);
 }
 
+/* Nobody may stand in the new epoch with the counts of the old one. */
+static void a_reset_that_begins_in_a_jump_leads_nowhere(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct watcher w;
+	uint64_t at;
+
+	write_subbufs(s, 2);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	watch_all(&w);
+	at = w.o.generation;
+	reset(s);
+	live__jump(&w.o);
+	check(w.o.generation == at && w.o.count == 16 && !w.o.missed);
+	check(live_look(&w.o, &w.it) == LIVE_RESET);
+	sim_free(s);
+}
+
+static uint32_t used_by(const struct sim *s, const struct live_observer *o, uint32_t used)
+{
+	struct live_figures f;
+
+	store(&s->index->used, used);
+	check(!live_figures(o, &f));
+	return f.used;
+}
+
+/* What the writer has said may be more than is left of it since. */
+static void figures_are_of_what_is_left(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct live_figures f;
+	struct watcher w;
+
+	write_subbufs(s, 3);
+	write_events(s, 1);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	store64(&s->index->dropped, 3);
+	store64(&s->index->commit_overrun, 40);
+	check(!live_figures(&w.o, &f) && f.dropped == 43 && f.committed == 24);
+	consume(s);
+	consume(s);	/* the second is the reader's: there are it, the third, the writer's */
+	check(used_by(s, &w.o, 1) == 2 && used_by(s, &w.o, 2) == 3);
+	check(used_by(s, &w.o, 5) == 3);
+	store(&s->index->reader_read, s->data_size);
+	check(used_by(s, &w.o, 5) == 2 && used_by(s, &w.o, 0) == 0);
+	consume(s);
+	consume(s);
+	check(used_by(s, &w.o, 5) == 0);
+	store(&s->index->reader_read, 0);
+	check(used_by(s, &w.o, 5) == 1);
+	sim_free(s);
+}
+
 /* Stopped for so long that another lower half of the generation is there again. */
 static void a_very_long_stop_is_an_overrun(void)
 {
@@ -885,6 +939,8 @@ static const struct {
 	TEST(recycled_sub_buffers_are_read_to_their_end),
 	TEST(a_reset_is_told),
 	TEST(a_reset_under_way_is_waited_for),
+	TEST(a_reset_that_begins_in_a_jump_leads_nowhere),
+	TEST(figures_are_of_what_is_left),
 	TEST(a_very_long_stop_is_an_overrun),
 	TEST(the_oldest_is_found_anywhere),
 	TEST(a_jump_gets_ahead_of_a_quick_writer),

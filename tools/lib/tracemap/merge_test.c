@@ -623,6 +623,30 @@ static void damage_that_was_read_ahead_is_told_in_its_place(void)
 	pair_close(&p);
 }
 
+/* Of what cannot be fetched at all, too. */
+static void an_error_while_reading_ahead_is_told_in_its_place(void)
+{
+	struct pair p;
+
+	pair_open(&p, DELAY);
+	tube_events(&p.a, 10, 1, 3);
+	tube_events(&p.a, 20, 1, 3);
+	tube_begin(&p.a, 25);
+	make_put(&p.a.make, tube_format.commit_offset, SUBBUF_SIZE, tube_format.commit_size);
+	need(write(p.a.in, p.a.make.bytes, SUBBUF_SIZE) == SUBBUF_SIZE, "write");
+	tube_events(&p.a, 30, 1, 3);
+	says(p.m, 0);
+	sim_ns += DELAY;
+	for (int i = 0; i < 6; i++)
+		comes(p.m, i < 3 ? 10 + i : 17 + i, 0, i);
+	says(p.m, -EBADMSG);
+	says(p.m, 0);
+	sim_ns += DELAY;
+	for (int i = 0; i < 3; i++)
+		comes(p.m, 30 + i, 0, 6 + i);
+	pair_close(&p);
+}
+
 /* ---- Waiting for what may never come ---- */
 
 static void a_delay_without_end_has_none(void)
@@ -1909,6 +1933,7 @@ static const struct {
 	TEST(one_cpu_does_not_take_all_memory),
 	TEST(what_was_read_ahead_is_put_back),
 	TEST(damage_that_was_read_ahead_is_told_in_its_place),
+	TEST(an_error_while_reading_ahead_is_told_in_its_place),
 	TEST(a_delay_without_end_has_none),
 	TEST(all_that_have_something_need_the_clock_once_a_batch),
 	TEST(flush_waits_for_nothing),

@@ -235,6 +235,20 @@ static void large_records(const struct subbuf_format *f)
 	page_free(p);
 }
 
+/* No kernel writes these: what is behind them is at the next word all the same. */
+static void large_records_of_odd_lengths(const struct subbuf_format *f)
+{
+	struct page *p = page_new(f, BASE_TS);
+
+	for (uint32_t size = 117; size < 132; size++) {
+		add_large(p, size, 1);
+		add_small(p, 8, 2);
+	}
+	page_cut(p);
+	check_page(p);
+	page_free(p);
+}
+
 static void empty_sub_buffer(const struct subbuf_format *f)
 {
 	struct page *p = page_new(f, BASE_TS);
@@ -340,6 +354,9 @@ static void missed_marks(const struct subbuf_format *f)
 		check(subbuf_committed(f, p->bytes) == end);
 		check(subbuf_missed(f, p->bytes) == 123456789);
 		check_page(p);
+
+		put_long_at(p, f->data_offset + end, 0, f->commit_size);
+		check(subbuf_missed(f, p->bytes) == SUBBUF_MISSED_UNKNOWN);
 	}
 	page_free(p);
 }
@@ -383,6 +400,7 @@ static void resumes_where_it_stopped(const struct subbuf_format *f)
 		check(subbuf_pos(&it) == p->end);
 	}
 	subbuf_extend(&it, 0);		/* never back */
+	check(subbuf_pos(&it) == p->end && it.next == it.end);
 	check(!subbuf_next(&it, &rec));
 	check(!it.corrupt);
 	page_free(p);
@@ -486,7 +504,7 @@ static void records_that_cannot_be(const struct subbuf_format *f)
 /* The same in the middle, where the lengths are checked another way. */
 static void lengths_past_the_end(const struct subbuf_format *f)
 {
-	static const uint32_t lengths[] = { 0, 3, DATA_SIZE, ~3U, ~2U, ~0U };
+	static const uint32_t lengths[] = { 0, 3, 405, 408, 412, DATA_SIZE, ~3U, ~2U, ~0U };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		struct page *p = page_new(f, BASE_TS);
@@ -494,6 +512,7 @@ static void lengths_past_the_end(const struct subbuf_format *f)
 		add_small(p, 8, 1);
 		add_header(p, 0, 1);
 		add_word(p, lengths[i]);
+		/* With the length itself these are 404 bytes. */
 		for (int k = 0; k < 100; k++)
 			add_word(p, 1);
 		check_corrupt(p);
@@ -634,6 +653,7 @@ static const struct {
 } tests[] = {
 	TEST(small_records),
 	TEST(large_records),
+	TEST(large_records_of_odd_lengths),
 	TEST(empty_sub_buffer),
 	TEST(time_extends),
 	TEST(absolute_stamps),
