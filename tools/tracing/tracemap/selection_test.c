@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * selection.h, values.h and session.h, in a folder of files in the place of tracefs: what
+ * options are taken for, which file gets what, and that each has again what it had.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "check.h"
+#include "selection.h"
+#include "tracemap-event.h"
+#include "values.h"
+
+#define SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+static char top[256];
+static unsigned int said;
+
+/* These are in the place of those of advice.c and of the library. */
+void say(const char *format, ...)
+{
+	(void)format;
+	said++;
+}
+
+int complain(enum advice_about about, int error, const char *format, ...)
+{
+	(void)about;
+	(void)format;
+	said++;
+	return -abs(error);
+}
+
+int tracemap_find_dir(char **dir, const char *instance)
+{
+	CHECK(!instance);
+	*dir = strdup(top);
+	return *dir ? 0 : -ENOMEM;
+}
+
+/* ---- Values ---- */
+
+static unsigned long long size_of(const char *text)
+{
+	unsigned long long size = 0;
+	int ret = value_size("-b", text, &size);
+
+	CHECK(!ret || ret == -EINVAL);
+	return ret ? 0 : size;
+}
+
+static void test_sizes(void)
+{
+	static const char * const wrong[] = {
+		"", "0", "0k", "-1", "+1", " 1", "k", "1x", "1kk", "1k ", "17179869184G",
+		"18446744073709551616",
+	};
+
+	CHECK(size_of("1") == 1 && size_of("64k") == 65536 && size_of("64K") == 65536);
+	CHECK(size_of("8M") == 8 << 20 && size_of("3g") == 3ULL << 30);
+	CHECK(size_of("17179869183G") == 17179869183ULL << 30);
+	CHECK(size_of("18446744073709551615") == ~0ULL && !said);
+	for (unsigned int i = 0; i < SIZE(wrong); i++)
+		CHECK(!size_of(wrong[i]) && said == i + 1);
+}
+
+static double seconds_of(const char *text)
+{
+	double seconds = 0;
+	int ret = value_seconds("-d", text, &seconds);
+
+	CHECK(!ret || ret == -EINVAL);
+	return ret ? 0 : seconds;
+}
+
+static void test_seconds(void)
+{
+	static const char * const wrong[] = {
+		"", "0", "-1", "soon", "s", "5x", "5 s", "5ss", "1e10", "300000h", "inf", "nan",
+	};
+
+	CHECK(seconds_of("2") == 2 && seconds_of("0.5s") == 0.5 && seconds_of("500ms") == 0.5);
+	CHECK(seconds_of("3m") == 180 && seconds_of("3min") == 180 && seconds_of("2h") == 7200);
+	for (unsigned int i = 0; i < SIZE(wrong); i++)
+		CHECK(!seconds_of(wrong[i]));
+}
+
+static void test_names(void)
+{
+	enum tracemap_way way;
+
+	CHECK(!value_instance("/") && !value_instance("mine") && !value_instance("a.b"));
+	CHECK(value_instance("") && value_instance(".") && value_instance("..") &&
+	      value_instance(".hidden") && value_instance("a/b") && value_instance("/a"));
+	CHECK(!value_way("read", false, &way) && way == TRACEMAP_READ);
+	CHECK(!value_way("map", false, &way) && way == TRACEMAP_MAP);
+	CHECK(!value_way("observe", true, &way) && way == TRACEMAP_OBSERVE);
+	CHECK(value_way("observe", false, &way) && value_way("consume", true, &way));
+}
+
+/* ---- Options ---- */
+
+static bool cpus_are(const char *list, const char *wanted)
+{
+	struct selection sel = { .instance = NULL };
+	char got[256] = "";
+	int ret = selection_option(&sel, 'C', list);
+
+	for (unsigned int i = 0; i < sel.nr_cpus; i++)
+		sprintf(got + strlen(got), "%d ", sel.cpus[i]);
+	selection_free(&sel);
+	return ret == 1 && !strcmp(got, wanted);
+}
+
+static void test_cpus(void)
+{
+	static const char * const wrong[] = {
+		"", ",", "1,", ",1", "1,,2", "-1", "1-", "3-2", "a", "1a", "1-2-3", " 1", "65536",
+		"0-65536",
+	};
+
+	CHECK(cpus_are("0", "0 ") && cpus_are("0,2-4", "0 2 3 4 ") && cpus_are("3-3", "3 "));
+	CHECK(cpus_are("1,1,0-2", "1 0 2 ") && cpus_are("65535", "65535 "));
+	for (unsigned int i = 0; i < SIZE(wrong); i++) {
+		struct selection sel = { .instance = NULL };
+
+		CHECK(selection_option(&sel, 'C', wrong[i]) == -EINVAL);
+		selection_free(&sel);
+	}
+}
+
+static void test_filters(void)
+{
+	struct selection sel = { .instance = NULL };
+
+	CHECK(selection_is_empty(&sel) && selection_option(&sel, 'f', "a > 1") == -EINVAL);
+	CHECK(selection_option(&sel, 'e', "x") == 1 && selection_option(&sel, 'f', "a > 1") == 1);
+	CHECK(selection_option(&sel, 'f', "a > 2") == -EINVAL);
+	CHECK(selection_option(&sel, 'e', "y") == 1 && sel.nr_events == 2);
+	CHECK(!strcmp(sel.events[0].filter, "a > 1") && !sel.events[1].filter);
+	CHECK(selection_option(&sel, 'X', NULL) == 0 && !selection_is_empty(&sel));
+	selection_free(&sel);
+}
+
+/* ---- Settings ---- */
+
+/* What the kernel's files say before, and what they shall have again. */
+static const struct {
+	const char *name, *before, *after;
+} files[] = {
+	{ "tracing_on", "1\n", "1" },
+	{ "current_tracer", "nop\n", "nop" },
+	{ "trace_clock", "local [global] mono\n", "global" },
+	{ "buffer_size_kb", "7 (expanded: 1408)\n", "1408" },
+	{ "buffer_subbuf_size_kb", "4\n", "4" },
+	{ "tracing_cpumask", "f\n", "f\n" },
+	{ "set_ftrace_filter",
+	  "#### all enabled ####\nvfs_open [ext4]\nkfree:traceoff:unlimited\n", "vfs_open\n" },
+	{ "set_ftrace_pid", "no pid\n", "" },
+	{ "set_event_pid", "", "" },
+	{ "set_event_notrace_pid", "12\n", "12" },
+	{ "set_ftrace_notrace_pid", "", "" },
+	{ "options/event-fork", "0\n", "0" },
+	{ "options/function-fork", "0\n", "0" },
+	{ "events/sched/sched_switch/filter", "none\n", "0" },
+	{ "events/sched/sched_switch/enable", "0*\n", "0" },
+	{ "events/sched/sched_waking/filter", "none\n", "none\n" },
+	{ "events/sched/sched_waking/enable", "0\n", "0\n" },
+	{ "per_cpu/cpu0/stats", "", "" },
+	{ "per_cpu/cpu2/stats", "", "" },
+	{ "per_cpu/cpu33/stats", "", "" },
+};
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	char path[512], *slash;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	for (slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		CHECK(!mkdir(path, 0700) || errno == EEXIST);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+static void fill(const char *dir)
+{
+	for (unsigned int i = 0; i < SIZE(files); i++)
+		put(dir, files[i].name, files[i].before);
+}
+
+static void remove_all(const char *dir)
+{
+	char command[320];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(!system(command));
+}
+
+/* In tracefs a new folder has files, and one that is removed may have some. */
+__typeof__(mkdirat) __real_mkdirat;
+__typeof__(unlinkat) __real_unlinkat;
+
+int __wrap_mkdirat(int at, const char *path, mode_t mode)
+{
+	char whole[320];
+	int ret = __real_mkdirat(at, path, mode);
+
+	snprintf(whole, sizeof(whole), "%s/%s", top, path);
+	if (!ret)
+		fill(whole);
+	return ret;
+}
+
+int __wrap_unlinkat(int at, const char *path, int flags)
+{
+	char whole[320];
+
+	snprintf(whole, sizeof(whole), "%s/%s", top, path);
+	remove_all(whole);
+	return __real_mkdirat(at, path, 0700) ?: __real_unlinkat(at, path, flags);
+}
+
+static bool has(const char *dir, const char *name, const char *text)
+{
+	char path[512], got[256] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0 && !close(fd));
+	return !strcmp(got, text);
+}
+
+static void check_put_back(void)
+{
+	for (unsigned int i = 0; i < SIZE(files); i++)
+		CHECK(has(top, files[i].name, files[i].after));
+}
+
+/* Options, each a letter and its argument, up to NULL. */
+static void choose(struct selection *sel, const char *const *option)
+{
+	for (; *option; option++)
+		CHECK(selection_option(sel, **option, *option + 1) == 1);
+}
+
+/* By the options of test_top_level(), with a command of this number. */
+static void check_set(pid_t pid)
+{
+	char text[16];
+
+	CHECK(has(top, "tracing_on", "0") && has(top, "trace_clock", "mono"));
+	CHECK(has(top, "buffer_size_kb", "2") && has(top, "buffer_subbuf_size_kb", "9"));
+	/* What the kernel adds to its list is written over the beginning here. */
+	CHECK(has(top, "set_ftrace_filter", "b\ns_read\n"));
+	CHECK(has(top, "current_tracer", "function"));
+	CHECK(has(top, "events/sched/sched_switch/enable", "1") &&
+	      has(top, "events/sched/sched_switch/filter", "prev_prio < 100"));
+	CHECK(has(top, "events/sched/sched_waking/enable", "0\n"));
+	CHECK(has(top, "tracing_cpumask", "f\n"));
+	snprintf(text, sizeof(text), "%d", pid);
+	CHECK(has(top, "set_event_pid", text) && has(top, "set_ftrace_pid", text));
+	CHECK(has(top, "options/event-fork", "1") && has(top, "options/function-fork", "1"));
+	CHECK(!has(top, "set_event_notrace_pid", "12\n"));
+	CHECK(!has(top, "set_ftrace_notrace_pid", ""));
+}
+
+/* At the top level: everything that can be set, and what was there comes back. */
+static void test_top_level(void)
+{
+	static const char * const options[] = {
+		"i/", "esched:sched_switch", "fprev_prio < 100", "pfunction", "lvfs_read", "lb",
+		"b1500", "C0,2", "F", NULL,
+	};
+	char *command[] = { "true", NULL };
+	struct selection sel = { .clock = "mono", .subbuf = 9000 };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	choose(&sel, options);
+	CHECK(!selection_open(&sel, &session, &child, command) && child.pid);
+	check_set(child.pid);
+	CHECK(!selection_switch_on(&sel, session) && has(top, "tracing_on", "1"));
+	child_stop(&child);
+	CHECK(!session_close(session));
+	check_put_back();
+	selection_free(&sel);
+}
+
+/* The CPUs' buffers have several sizes, which would be lost. */
+static void test_sizes_of_cpus(void)
+{
+	static const char * const options[] = { "i/", "esched", "b64k", NULL };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	put(top, "buffer_size_kb", "X\n");
+	choose(&sel, options);
+	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOTUNIQ);
+	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));
+	CHECK(has(top, "tracing_on", "1"));
+	selection_free(&sel);
+}
+
+/* One that is only to be read stays as it is. */
+static void test_nothing_asked_for(void)
+{
+	static const char * const options[] = { "i/", NULL };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	choose(&sel, options);
+	CHECK(!selection_open(&sel, &session, &child, NULL) && !selection_switch_on(&sel, session));
+	CHECK(!session_close(session));
+	for (unsigned int i = 0; i < SIZE(files); i++)
+		CHECK(has(top, files[i].name, files[i].before));
+	selection_free(&sel);
+}
+
+/* In an instance of its own, which goes with all that is in it. */
+static void test_own_instance(const char *size, const char *subbuf)
+{
+	const char * const options[] = { "esched:*", size, "C0,2,33", NULL };
+	struct selection sel = { .large_subbufs = true };
+	struct child child = CHILD_NONE;
+	struct session *session;
+	char dir[320];
+
+	fill(top);
+	snprintf(dir, sizeof(dir), "%s/instances/tracemap-%d", top, getpid());
+	choose(&sel, options);
+	CHECK(!selection_open(&sel, &session, &child, NULL) && session_is_own(session));
+	CHECK(!strcmp(session_dir(session), dir));
+	CHECK(has(dir, "buffer_subbuf_size_kb", subbuf));
+	CHECK(has(dir, "tracing_cpumask", "00000002,00000005"));
+	CHECK(has(dir, "events/sched/sched_switch/enable", "1") &&
+	      has(dir, "events/sched/sched_waking/enable", "1"));
+	CHECK(!session_close(session) && access(dir, F_OK) && errno == ENOENT);
+	for (unsigned int i = 0; i < SIZE(files); i++)
+		CHECK(has(top, files[i].name, files[i].before));
+	selection_free(&sel);
+}
+
+static void test_refused(const char *const *options, int error)
+{
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session = NULL;
+	unsigned int before = said;
+
+	fill(top);
+	choose(&sel, options);
+	CHECK(selection_open(&sel, &session, &child, NULL) == error && said > before);
+	CHECK(!session_close(session));
+	selection_free(&sel);
+}
+
+int main(int argc, char **argv)
+{
+	char path[320];
+
+	CHECK(argc > 1 && realpath(argv[1], path));
+	snprintf(top, sizeof(top), "%.200s/selection_test.%d", path, getpid());
+	CHECK(!mkdir(top, 0700));
+	snprintf(path, sizeof(path), "%s/instances", top);
+	CHECK(!mkdir(path, 0700));
+	test_sizes();
+	test_seconds();
+	test_names();
+	test_cpus();
+	test_filters();
+	test_top_level();
+	test_sizes_of_cpus();
+	test_nothing_asked_for();
+	test_own_instance("b1M", "64");
+	test_own_instance("b1023k", "4\n");
+	test_refused((const char * const []){ "i/", "enone", NULL }, -ENOENT);
+	test_refused((const char * const []){ "i/", "esched", "C1", NULL }, -ENOENT);
+	test_refused((const char * const []){ "i/", "esched", "lvfs_read", NULL }, -EINVAL);
+	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
+	remove_all(top);
+	printf("ok - selection\n");
+	return 0;
+}
