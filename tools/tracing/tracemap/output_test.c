@@ -96,6 +96,44 @@ static void read_all(int fd)
 	CHECK(errno == EAGAIN && !fcntl(fd, F_SETFL, 0));
 }
 
+enum { LINES = 100000 };
+
+static void check_lines(const char *text, size_t size)
+{
+	const char *at = text;
+	char *end;
+
+	for (long i = 0; i < LINES; i++) {
+		CHECK(strtol(at, &end, 10) == i && *end == '\n');
+		at = end + 1;
+	}
+	CHECK(at == text + size);
+}
+
+/* Bit by bit, as the reader has room: each byte comes once, and in order. */
+static void expect_all(int to, int from)
+{
+	struct output out = { .fd = to };
+	static char got[16 * LINES];
+	size_t size = 0;
+
+	for (int i = 0; i < LINES; i++)
+		tracemap_line_printf(&out.line, "%d\n", i);
+	output_never_wait(&out);
+	while (out.line.length) {
+		CHECK(!output_flush_some(&out) && out.written > size);
+		while (size < out.written) {
+			ssize_t n = read(from, got + size, out.written - size);
+
+			CHECK(n > 0);
+			size += n;
+		}
+	}
+	CHECK(out.lines == LINES);
+	check_lines(got, size);
+	tracemap_line_free(&out.line);
+}
+
 static void expect_patience(int to, int from)
 {
 	struct output out = { .fd = to };
@@ -127,8 +165,10 @@ int main(void)
 		expect(terminal, master, texts[i].text, texts[i].on_terminal);
 		expect(ends[1], ends[0], texts[i].text, texts[i].text);
 	}
+	expect_all(ends[1], ends[0]);
 	expect_patience(ends[1], ends[0]);
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	expect_all(ends[1], ends[0]);
 	expect_patience(ends[1], ends[0]);
 	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
 	return 0;

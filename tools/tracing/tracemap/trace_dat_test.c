@@ -214,13 +214,15 @@ static void test_in(const char *folder)
 	put(r.dir, "set_event", "a:three\n");
 	put(r.dir, "saved_cmdlines", "1 init\n77 late\n");
 	put(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
+	put(r.dir, "per_cpu/cpu2/stats", "overrun: 77\n");
 	CHECK(!trace_head_refresh(r.head) && !trace_dat_replace_head(r.dat));
 	check_data(r.path, r.head, 0);
 	CHECK(!trace_dat_finish(r.dat, NULL));
 	check_whole(&r);
 	CHECK(!stat(r.path, &st) && (st.st_mode & 0777) == 0640);
 	CHECK(contains(r.path, "77 late") && contains(r.path, "name: three") &&
-	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99"));
+	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99") &&
+	      contains(r.path, "CPU: 2\noverrun: 77"));
 	end(&r);
 }
 
@@ -234,6 +236,9 @@ static ssize_t step(ssize_t ret)
 	return ret;
 }
 
+/* A part of what is to be written only, unless it is in one place. */
+static bool writes_little;
+
 /* These are linked in the place of the C library's functions. */
 __typeof__(pwritev) __real_pwritev64;
 __typeof__(fallocate) __real_fallocate64;
@@ -243,6 +248,10 @@ __typeof__(fdatasync) __real_fdatasync;
 
 ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at)
 {
+	struct iovec little = { parts->iov_base, 12 };
+
+	if (writes_little && nr > 1 && parts->iov_len > 12)
+		return step(__real_pwritev64(fd, &little, 1, at));
 	return step(__real_pwritev64(fd, parts, nr, at));
 }
 
@@ -283,6 +292,82 @@ static bool elsewhere(struct recorded *r, int (*what)(struct recorded *r))
 		_exit(what(r) != 0);
 	CHECK(waitpid(pid, &status, 0) == pid);
 	return !status;
+}
+
+/* A full disk takes what it has room for. */
+static void test_little_by_little(const char *folder)
+{
+	struct recorded r;
+
+	writes_little = true;
+	begin(&r, folder);
+	CHECK(!trace_dat_finish(r.dat, NULL));
+	writes_little = false;
+	check_whole(&r);
+	end(&r);
+}
+
+static mode_t mode_of(const char *path, const char *end)
+{
+	char whole[340];
+	struct stat st;
+
+	snprintf(whole, sizeof(whole), "%s%s", path, end);
+	CHECK(!stat(whole, &st));
+	return st.st_mode & 0777;
+}
+
+/* A file that others may not read has parts that they may not read. */
+static void test_modes(const char *folder)
+{
+	struct trace_dat *dat;
+	struct recorded r;
+	char path[320];
+
+	begin(&r, folder);
+	snprintf(path, sizeof(path), "%s/private", r.dir);
+	put(r.dir, "private", "");
+	/* Neither is this a part of it. */
+	put(r.dir, "private.cpu1-notes", "");
+	CHECK(!chmod(path, 0600) && !trace_dat_create(&dat, path, r.head, CPUS, PAGE));
+	write_page(dat, 0, 0);
+	CHECK(mode_of(path, "") == 0600 && mode_of(path, ".cpu0") == 0600);
+	trace_dat_close(dat);
+	end(&r);
+}
+
+/* With ulimit -f the file at the end may have three pages of all CPUs together. */
+static int write_limited(struct recorded *r)
+{
+	uint64_t front = (head_size(r->head) + CPUS * 16 + PAGE - 1) / PAGE * PAGE;
+	uint64_t limit = front + (1 << 20) + 3 * PAGE;
+	struct trace_dat *dat;
+	struct dat_page page;
+	char path[320];
+	uint64_t subbuf[PAGE / 8] = { 0 };
+	struct dat_piece piece = { &format, subbuf, 0, 16, 0, 0 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	snprintf(path, sizeof(path), "%s/limited", r->dir);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limit, limit }));
+	CHECK(!trace_dat_create(&dat, path, r->head, CPUS, PAGE));
+	write_page(dat, 0, 0);
+	write_page(dat, 0, 1);
+	write_page(dat, 1, 0);
+	CHECK(dat_pages(&piece, zeros, &page) == 1);
+	CHECK(trace_dat_write(dat, 1, PAGE, &page, 1) == -EFBIG);
+	CHECK(trace_dat_size(dat) == 3 * PAGE && !trace_dat_finish(dat, NULL));
+	trace_dat_close(dat);
+	return 0;
+}
+
+static void test_limit(const char *folder)
+{
+	struct recorded r;
+
+	begin(&r, folder);
+	CHECK(elsewhere(&r, write_limited));
+	end(&r);
 }
 
 static int write_again(struct recorded *r)
@@ -483,6 +568,22 @@ static void test_killed(const char *folder)
 	}
 }
 
+/* Half a page of the last CPU, as the table says. */
+static void test_damaged_table(const char *folder)
+{
+	uint64_t size = pages_of(CPUS - 1) * PAGE + 100;
+	struct recorded r;
+	int fd;
+
+	begin(&r, folder);
+	CHECK(!trace_dat_finish(r.dat, NULL));
+	die(&r);
+	fd = open(r.path, O_WRONLY);
+	CHECK(fd >= 0 && pwrite(fd, &size, 8, head_size(r.head) + CPUS * 16 - 8) == 8);
+	CHECK(!close(fd) && trace_dat_restore(r.path, false, NULL, &size) == -EINVAL);
+	end(&r);
+}
+
 static void test_refusals_in(const char *folder)
 {
 	struct trace_dat *dat;
@@ -534,31 +635,39 @@ static void test_refusals_in(const char *folder)
 	end(&r);
 }
 
-static void test_refusals(void)
+/* By a link: one that is removed by mistake shall not be the machine's. */
+static void test_refusals(const char *folder)
 {
 	struct trace_head *none = NULL;
 	struct trace_dat *dat;
+	char null[320];
 	uint64_t size;
 
-	CHECK(trace_dat_create(&dat, "/dev/null", none, 1, PAGE) == -EINVAL);
+	snprintf(null, sizeof(null), "%s/null.%d", folder, getpid());
+	CHECK(!symlink("/dev/null", null));
+	CHECK(trace_dat_create(&dat, null, none, 1, PAGE) == -EINVAL);
 	CHECK(trace_dat_create(&dat, "/", none, 1, PAGE) == -EISDIR);
 	CHECK(trace_dat_create(&dat, "/no/such/file", none, 1, PAGE) == -ENOENT);
-	CHECK(trace_dat_restore("/dev/null", false, NULL, &size) == -EINVAL);
+	CHECK(trace_dat_restore(null, false, NULL, &size) == -EINVAL && !unlink(null));
 	CHECK(trace_head_new(&none, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
 int main(int argc, char **argv)
 {
-	test_refusals();
 	for (int i = 1; i < argc; i++) {
 		test_in(argv[i]);
+		test_little_by_little(argv[i]);
+		test_modes(argv[i]);
+		test_limit(argv[i]);
 		test_again(argv[i]);
 		test_restore(argv[i]);
 		test_stopped(argv[i]);
 		test_failed_sync(argv[i]);
 		test_part_is_back(argv[i]);
 		test_killed(argv[i]);
+		test_damaged_table(argv[i]);
 		test_refusals_in(argv[i]);
+		test_refusals(argv[i]);
 	}
 	printf("ok - trace_dat, in %d folders\n", argc - 1);
 	return argc < 2;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,29 @@ static void test_command_killed(void)
 	CHECK(setting_is("before") && !folder_is_there());
 }
 
+/* Killed while it told something: what came of that is not believed. */
+static void test_killed_while_telling(void)
+{
+	static const char entry[] = "setting\0wtold as a half";
+	const uint32_t length = sizeof(entry);
+	struct undo_list list;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		CHECK(!undo_begin(&list, top));
+		CHECK(!write_file(top_fd, "setting", "after", true));
+		CHECK(!undo_add(&list, "folder", NULL) && !mkdirat(top_fd, "folder", 0700));
+		CHECK(write(list.fd, &length, sizeof(length)) == sizeof(length));
+		CHECK(write(list.fd, entry, length - 5) == length - 5);
+		raise(SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	for (int i = 0; i < 600 && folder_is_there(); i++)
+		usleep(100000);
+	CHECK(setting_is("after") && !folder_is_there());
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc > 1);
@@ -95,6 +119,7 @@ int main(int argc, char **argv)
 	test_all_well();
 	test_keeper_killed();
 	test_command_killed();
+	test_killed_while_telling();
 	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
 	printf("ok - undo\n");
 	return 0;
