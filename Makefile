@@ -42,8 +42,13 @@ random: packages-test	## random operations on the mapping, SECONDS=60 [SEED=n], 
 	@RANDOM_SECONDS='$(SECONDS)' RANDOM_SEED='$(SEED)' RANDOM_OPTIONS='$(OPTIONS)' \
 		$(harness)/random.sh
 
-mutants: packages-test	## are planted faults found? [FAULTS='NAME...']
-	@$(harness)/suites/mutants.sh $(FAULTS)
+# Those of programs need no guest, and are tried first.
+faults_of_programs = $(filter library-% command-%,$(FAULTS))
+faults_of_kernel = $(filter-out library-% command-%,$(FAULTS))
+
+mutants: packages-test	## are planted faults found, in programs and the kernel? [FAULTS='NAME...']
+	@$(if $(FAULTS),$(if $(faults_of_programs),,:)) $(harness)/suites/mutants-programs.sh $(faults_of_programs)
+	@$(if $(FAULTS),$(if $(faults_of_kernel),,:)) $(harness)/suites/mutants.sh $(faults_of_kernel)
 
 guest: packages	## run CMD='...' in the guest, with the files of WITH=dir in /host
 	@test -n "$$CMD_AS_TYPED" || { echo "make guest CMD='...' [WITH=dir]" >&2; exit 2; }

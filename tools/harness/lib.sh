@@ -70,6 +70,15 @@ hold_lock()
 	flock 9
 }
 
+# at_once MOST COMMAND...: in the background, as soon as fewer than MOST are.
+at_once()
+{
+	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do
+		wait -n || :
+	done
+	"${@:2}" &
+}
+
 # A scratch folder that goes when the script ends.
 scratch()
 {

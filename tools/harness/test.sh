@@ -206,6 +206,7 @@ rest_of_all()
 	suite faults selftests faults
 	suite debian
 	joined
+	suite mutants-programs
 	# It has two guests at once.
 	suite mutants
 }

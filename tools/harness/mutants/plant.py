@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-plant.py STAGE: put all faults of the lists *.faults beside it into the staged files
-of the series, each behind a switch, and print them, one a line: number, name, tests to
-try first, kind, file.
+plant.py STAGE: put all faults of the kernel in the lists *.faults beside it into the staged
+files of the series, each behind a switch, and print them, one a line: number, name, tests
+to try first, kind, file. The faults of programs, in files of tools/, are planted one at a
+time, by programs.py.
 
 ring_buffer.mutant=NUMBER, at boot or in /sys/module/ring_buffer/parameters, switches one
 of them on; with -1 none is on, and the kernel notes which places of faults it comes by.
@@ -97,8 +98,8 @@ core_initcall(rb_mutants_init);
 class Fault:
     """One entry of a list."""
 
-    def __init__(self, number, name, file):
-        self.number = number
+    def __init__(self, name, file):
+        self.number = 0  # of the switch
         self.name = name
         self.file = file
         self.about = {}
@@ -145,7 +146,7 @@ def read_list(path, faults):
                 fault.which = int(found[1] or 1)
                 part = 'old'
             elif line.startswith('fault ') and len(line.split()) == 3:
-                fault = Fault(len(faults) + 1, *line.split()[1:])
+                fault = Fault(*line.split()[1:])
                 faults.append(fault)
             elif fault and re.match(r'(breaks|tests|race|survives): ', line):
                 key, value = line.split(': ', 1)
@@ -154,6 +155,18 @@ def read_list(path, faults):
                 fail(f'{path}:{where}: not understood: {line}')
     if part:
         fail(f'{path}: {fault.name} has no end')
+
+
+def read_lists():
+    """The faults of all lists."""
+    faults = []
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                              '*.faults'))):
+        read_list(path, faults)
+    names = [fault.name for fault in faults]
+    for name in {name for name in names if names.count(name) > 1}:
+        fail(f'two faults are called {name}')
+    return faults
 
 
 def find(text, fault):
@@ -217,13 +230,9 @@ def add_switch(stage, bits):
 def main():
     """Read the lists and plant them."""
     stage = sys.argv[1]
-    faults = []
-    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                              '*.faults'))):
-        read_list(path, faults)
-    names = [fault.name for fault in faults]
-    for name in {name for name in names if names.count(name) > 1}:
-        fail(f'two faults are called {name}')
+    faults = [fault for fault in read_lists() if not fault.file.startswith('tools/')]
+    for number, fault in enumerate(faults, 1):
+        fault.number = number
     for file in sorted({fault.file for fault in faults}):
         path = os.path.join(stage, file)
         if not os.path.exists(path):
@@ -237,4 +246,5 @@ def main():
               fault.file, sep='\t')
 
 
-main()
+if __name__ == '__main__':
+    main()

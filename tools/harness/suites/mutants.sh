@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/mutants.sh [NAME...]: are planted faults found? All those of the lists
-# mutants/*.faults, or these, are compiled into one kernel, each behind a switch, see
-# mutants/plant.py. A run without a fault notes which faults' places each test comes by,
-# and only those tests are run with the fault: first all KUnit tests, in UML, then the
-# selftests, one after the other, in a guest that many faults are tried in. See
-# mutants/trial.c for what happens in the guest, mutants/trials.py for what is tried. The
-# torture program is one of the tests.
+# suites/mutants.sh [NAME...]: are planted faults found? All those of the kernel in the
+# lists mutants/*.faults, or these, are compiled into one kernel, each behind a switch, see
+# mutants/plant.py; suites/mutants-programs.sh is the same for library and command. A run
+# without a fault notes which faults' places each test comes by, and only those tests are
+# run with the fault: first all KUnit tests, in UML, then the selftests, one after the
+# other, in a guest that many faults are tried in. See mutants/trial.c for what happens in
+# the guest, mutants/trials.py for what is tried. The torture program is one of the tests.
 #
 # A fault that is found is "ok", with the test that found it. One that is not is "not
 # ok", unless its list says why none finds it; so is one whose list says that and that
@@ -48,15 +48,6 @@ make_tests()
 }
 
 trials() { "$harness/mutants/trials.py" "$1" "$known" "${@:2}"; }
-
-# at_once MOST COMMAND...: in the background, as soon as fewer than MOST are.
-at_once()
-{
-	while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do
-		wait -n || :
-	done
-	"${@:2}" &
-}
 
 # The first test of what KUnit says on standard input that fails, or is missed.
 first_of_kunit()
