@@ -41,6 +41,7 @@ CITING_C = [
 CITING_WHOLE = [
     ('tools/harness/model/*.pml', re.compile(rf'^ \*   - {NUMBERS}: ', re.M)),
     ('tools/harness/suites/*.sh', re.compile(rf'^# {NUMBERS}(?:: |$)', re.M)),
+    ('tools/harness/torture/unload', re.compile(rf'^# {NUMBERS}(?:: |$)', re.M)),
 ]
 
 Promise = collections.namedtuple('Promise', 'number bases text')
