@@ -19,28 +19,28 @@ help:		## what can be done (this)
 	@echo '           CACHE=dir (default ~/.cache/trace-ring-map)'
 
 demo: packages	## boot the kernel and stream its events with the tracemap command
-	@$(harness)/demo.sh
+	@$(harness)/verbs/demo.sh
 
 test: packages-test	## what finds most in 20 minutes, with a summary; ARCH=arm64: on that machine
-	@MINUTES='$(MINUTES)' $(harness)/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
+	@MINUTES='$(MINUTES)' $(harness)/verbs/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
-	@$(harness)/test.sh check
+	@$(harness)/verbs/test.sh check
 
 promises:	## which tests prove which promise, into build/promises.md
 	@mkdir -p build
-	@$(harness)/promises.py . table >build/promises.md && echo build/promises.md
+	@$(harness)/verbs/promises.py . table >build/promises.md && echo build/promises.md
 
 kunit: packages-test	## the KUnit tests of the ring buffer, at native speed (builds a UML kernel)
-	@$(harness)/test.sh kunit
+	@$(harness)/verbs/test.sh kunit
 
 test-all:	## all that is tested: days; every patch and every architecture, with a table of these
-	@$(harness)/packages.sh test arch
-	@$(harness)/test.sh all
+	@$(harness)/verbs/packages.sh test arch
+	@$(harness)/verbs/test.sh all
 
 random: packages-test	## random operations on the mapping, SECONDS=60 [SEED=n], on the debug flavour
 	@RANDOM_SECONDS='$(SECONDS)' RANDOM_SEED='$(SEED)' RANDOM_OPTIONS='$(OPTIONS)' \
-		$(harness)/random.sh
+		$(harness)/verbs/random.sh
 
 # Those of programs need no guest, and are tried first.
 faults_of_programs = $(filter library-% command-%,$(FAULTS))
@@ -52,38 +52,38 @@ mutants: packages-test	## are planted faults found, in programs and the kernel? 
 
 guest: packages	## run CMD='...' in the guest, with the files of WITH=dir in /host
 	@test -n "$$CMD_AS_TYPED" || { echo "make guest CMD='...' [WITH=dir]" >&2; exit 2; }
-	@$(harness)/guest.sh "$$CMD_AS_TYPED"
+	@$(harness)/verbs/guest.sh "$$CMD_AS_TYPED"
 
 shell: packages	## a root shell in the guest
-	@$(harness)/guest.sh
+	@$(harness)/verbs/guest.sh
 
 kernel-image: packages	## build the kernel if needed, print the path of its bzImage
-	@image=$$($(harness)/kernel.sh) && echo "$$image/bzImage"
+	@image=$$($(harness)/verbs/kernel.sh) && echo "$$image/bzImage"
 
 bench: packages-bench	## measure: ours, stock 6.1 and mainline's mapping, into build/bench
-	@$(harness)/bench.sh
+	@$(harness)/verbs/bench.sh
 
 bench-tools:	## measure this machine, no kernel built: tracemap, trace-cmd, perf, bpftrace; as root
-	@$(harness)/bench-tools.sh
+	@$(harness)/verbs/bench-tools.sh
 
 series: packages	## write the patches as mails, a folder a topic, to build/series-6.1 [TOPIC=map]
-	@$(harness)/mail.sh "" $(TOPIC)
+	@$(harness)/verbs/series.sh "" $(TOPIC)
 
 tree: packages	## make TREE=dir a git tree of the kernel with the series in it, to work in
-	@$(harness)/tree.sh "$(TREE)"
+	@$(harness)/verbs/tree.sh "$(TREE)"
 
 deb: packages-deb-kernel	## Debian packages of kernel, library and command, into build/deb (hours)
-	@$(harness)/deb-kernel.sh
-	@$(harness)/deb.sh
+	@$(harness)/verbs/deb-kernel.sh
+	@$(harness)/verbs/deb.sh
 
 deb-tools: packages-deb	## Debian packages of the library and the command only
-	@$(harness)/deb.sh
+	@$(harness)/verbs/deb.sh
 
 release: packages-test	## the series, the packages and their checksums, into build/release
-	@$(harness)/release.sh
+	@$(harness)/verbs/release.sh
 
 import:		## take TREE=dir's commits base..BRANCH= as the series (for developers)
-	@$(harness)/import.sh "$(TREE)" $(BRANCH)
+	@$(harness)/verbs/import.sh "$(TREE)" $(BRANCH)
 
 ftrace-baseline: packages-test	## make the kept list of the stock kernel's ftrace results anew
 	@$(harness)/suites/ftrace.sh baseline
@@ -95,22 +95,22 @@ bench-keep: packages-bench	## write the document and the README's table from the
 	@$(harness)/bench/keep.sh
 
 packages:	## install what is missing of the Debian packages needed
-	@$(harness)/packages.sh
+	@$(harness)/verbs/packages.sh
 
 packages-test:
-	@$(harness)/packages.sh test $(ARCH)
+	@$(harness)/verbs/packages.sh test $(ARCH)
 
 packages-bench:
-	@$(harness)/packages.sh bench
+	@$(harness)/verbs/packages.sh bench
 
 packages-deb:
-	@$(harness)/packages.sh deb
+	@$(harness)/verbs/packages.sh deb
 
 packages-deb-kernel:
-	@$(harness)/packages.sh deb deb-kernel
+	@$(harness)/verbs/packages.sh deb deb-kernel
 
 clean:		## remove build/ and everything in the cache but the compiler's
-	@$(harness)/clean.sh
+	@$(harness)/verbs/clean.sh
 
 .PHONY: help demo test check promises kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
 	series tree deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \

@@ -3,7 +3,7 @@
 #
 # charts.sh DOCUMENT FOLDER: draw the charts of the benchmark's document from its tables.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 # Write each table of the document to a file named as its section, for charts.gp. Where the heads
 # of columns are numbers, each row is a curve over them, so the table is transposed: gnuplot takes

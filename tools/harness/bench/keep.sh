@@ -4,7 +4,7 @@
 # keep.sh: what the repository keeps of a benchmark, from the last complete run
 # in build/bench: the document with its charts, and the README's table.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 run=$top/build/bench/bench.json
 document=$top/Documentation/trace/ring-buffer-map-bench

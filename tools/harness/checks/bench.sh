@@ -5,8 +5,8 @@
 # the charts that are drawn from them, and what the README says of them. That
 # results can be understood shows in "make bench" alone, which fails if not.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 readme=$top/README.md
 document=$top/Documentation/trace/ring-buffer-map-bench

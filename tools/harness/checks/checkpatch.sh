@@ -4,7 +4,7 @@
 # checks/checkpatch.sh: the kernel's checkpatch --strict has nothing to say
 # about any patch as it is mailed.
 
-. "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/../shared/findings.sh"
 
 # FILE_PATH_CHANGES: MAINTAINERS is a file of this repository. The others name
 # macros and habits that programs outside the kernel do not have: they are for

@@ -4,8 +4,8 @@
 # checks/completion.sh: the completion of the tracemap command, by a bash that
 # somebody types into, in tmux, with a tracefs made of a few files.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 T() { tmux -L "trace-ring-map.$$" -f /dev/null "$@"; }
 

@@ -4,8 +4,8 @@
 # checks/deb.sh: the Debian packages are made, say what they need, have each
 # file once, and what is in them can be used, from a scratch folder.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 names=(libtracemap1 libtracemap-event1 libtracemap-bpf1 libtracemap-dev tracemap)
 libdir=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -16,7 +16,7 @@ deb() { echo "$work/deb/$1_${version}_$(dpkg --print-architecture).deb"; }
 make_packages()
 {
 	local name
-	"$harness/deb.sh" "$work/deb" >"$work/made"
+	"$harness/verbs/deb.sh" "$work/deb" >"$work/made"
 	for name in "${names[@]}"; do
 		deb "$name"
 	done | sort | diff - "$work/made"
@@ -122,7 +122,7 @@ found()
 # By another user, in another place, as it were
 the_same_again()
 {
-	(umask 077; mkdir "$work/elsewhere"; TMPDIR=$work/elsewhere "$harness/deb.sh" "$work/again")
+	(umask 077; mkdir "$work/elsewhere"; TMPDIR=$work/elsewhere "$harness/verbs/deb.sh" "$work/again")
 	(cd "$work/deb" && sha256sum ./*.deb) >"$work/sums"
 	cat "$work/sums"
 	cd "$work/again" && sha256sum -c "$work/sums"

@@ -4,8 +4,8 @@
 # checks/documents.sh: the kernel's own Sphinx set-up builds the documents we
 # bring or edit, and warns of nothing it does not warn of in the stock kernel.
 
-. "$(dirname "$0")/../check-lib.sh"
-. "$harness/kernel.sh"
+. "$(dirname "$0")/../shared/findings.sh"
+. "$harness/verbs/kernel.sh"
 
 # Only Documentation/trace is built: that is where our documents are.
 build_documents()

@@ -3,8 +3,8 @@
 #
 # checks/fuzz.sh: half a minute of any bytes as sub-buffers, for what reads them.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 scratch
 echo 1..1

@@ -3,7 +3,7 @@
 #
 # checks/kernel-doc.sh: the comments in kernel-doc form are well formed.
 
-. "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/../shared/findings.sh"
 
 kernel_doc()
 {

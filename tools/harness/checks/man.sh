@@ -5,9 +5,9 @@
 # that is public, once; their examples compile, as C and as C++. Those that need
 # no kernel are run.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
-. "$harness/man.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
+. "$harness/shared/pages.sh"
 
 lint()
 {

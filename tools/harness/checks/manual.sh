@@ -5,8 +5,8 @@
 # an option that --help tells of is in the manual and in the completion, and the
 # other way round.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 command=$top/tools/tracing/tracemap
 

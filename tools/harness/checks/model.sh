@@ -5,8 +5,8 @@
 # are, within each of these bounds, and finds what is wrong with each of them
 # that is broken on purpose. "deep" takes some minutes more.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 # name | model | bounds
 intact='

@@ -4,7 +4,7 @@
 # checks/orders.sh: the barriers that the models count on stand in the code, where the
 # models have them; see model/orders.py.
 
-. "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/../shared/findings.sh"
 
 echo 1..1
 check "the code has the barriers of the models, between what they order" \

@@ -3,8 +3,8 @@
 #
 # checks/parser.sh: the record parser's own test, under the sanitizers.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 scratch
 echo 1..1

@@ -5,8 +5,8 @@
 # citation is of a promise, and each selftest cites one. Then each way to break that
 # is tried on a copy, and must be found.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 document=Documentation/trace/ring-buffer-map-promises.rst
 selftests=tools/testing/selftests/ring-buffer
@@ -18,7 +18,7 @@ finds()
 
 	sed -i "$4" "$file"
 	! cmp "$file" "$top/$3" || return 1
-	said=$("$harness/promises.py" "$work/tree" "$what") && return 1
+	said=$("$harness/verbs/promises.py" "$work/tree" "$what") && return 1
 	cp "$top/$3" "$file"
 	grep -F "$message" <<<"$said"
 }
@@ -31,7 +31,7 @@ copy()
 		tools/harness/{model,random,suites,torture} "$work/tree"
 }
 
-check_of() { check "promises: $2" "$harness/promises.py" "$top" "$1"; }
+check_of() { check "promises: $2" "$harness/verbs/promises.py" "$top" "$1"; }
 found() { check "promises: found: $1" finds "${@:2}"; }
 
 scratch

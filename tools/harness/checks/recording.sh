@@ -3,8 +3,8 @@
 #
 # checks/recording.sh: the file that tracemap record writes, under the sanitizers.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 scratch
 echo 1..1

@@ -4,8 +4,8 @@
 # checks/release.sh: all that tells a version tells the same, and a release made
 # twice is the same bytes, whose checksums are right.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 # release FOLDER: a draft, since whoever tests may be about to commit
 release()
@@ -13,7 +13,7 @@ release()
 	GIT_CONFIG_COUNT=2 \
 	GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0='The Harness' \
 	GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=harness@localhost \
-	DRAFT=yes "$harness/release.sh" "$1"
+	DRAFT=yes "$harness/verbs/release.sh" "$1"
 }
 
 # As somebody else, elsewhere and later would.
@@ -33,7 +33,7 @@ series_whole()
 {
 	tar -C "$work" -xzf "$work"/first/ringmap-*-series-6.1.tar.gz
 	[ "$(find "$work"/ringmap-* -name "[0-9]*.patch" | wc -l)" = \
-		"$(. "$harness/series.sh"; mailed_topics | while read -r t; do topic_patches "$t"; done | wc -l)" ]
+		"$(. "$harness/shared/patch-files.sh"; mailed_topics | while read -r t; do topic_patches "$t"; done | wc -l)" ]
 }
 
 source_package() { dpkg-source --no-check -x "$work"/first/tracemap_*.dsc "$work/source" && [ -e "$work/source/debian/rules" ]; }
@@ -41,7 +41,7 @@ source_package() { dpkg-source --no-check -x "$work"/first/tracemap_*.dsc "$work
 # refuses WORDS: in the clone, before anything is made
 refuses()
 {
-	! "$work/clone/tools/harness/release.sh" "$work/none" 2>"$work/why"
+	! "$work/clone/tools/harness/verbs/release.sh" "$work/none" 2>"$work/why"
 	cat "$work/why"
 	grep -q "$1" "$work/why"
 	[ ! -e "$work/none" ]
@@ -61,7 +61,7 @@ refuses_uncommitted()
 
 scratch
 echo 1..9
-check "release: all that tells a version tells the same" "$harness/set-version.sh"
+check "release: all that tells a version tells the same" "$harness/verbs/set-version.sh"
 check "release: it is made" release "$work/first"
 check "release: its checksums are right, and of all of it" sums_right
 check "release: the tarball has every patch" series_whole

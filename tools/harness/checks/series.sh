@@ -3,7 +3,7 @@
 #
 # checks/series.sh: files, patches and mails of the series agree.
 
-. "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/../shared/findings.sh"
 
 # What is in the repository and not in the series.
 ours='^(Makefile|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|MAINTAINERS|\.gitignore|\.ci/|LICENSES/|patches/|tools/harness/)'
@@ -72,7 +72,7 @@ import()
 	mkdir "$work/copy"
 	git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard -z |
 		(cd "$top" && cpio --quiet -0 -pdm "$work/copy")
-	"$work/copy/tools/harness/import.sh" "$@"
+	"$work/copy/tools/harness/verbs/import.sh" "$@"
 }
 
 # The name of a function after "@@" depends on the tree's .gitattributes.
@@ -94,7 +94,7 @@ import_overwrites_nothing()
 	git -C "$work/copy" add -A
 	git -C "$work/copy" -c user.name=harness -c user.email=harness@localhost commit -qm copy
 	echo >>"$work/copy/$file"
-	! "$work/copy/tools/harness/import.sh" "$work/am" HEAD "$head" >"$work/refused" 2>&1 || return 1
+	! "$work/copy/tools/harness/verbs/import.sh" "$work/am" HEAD "$head" >"$work/refused" 2>&1 || return 1
 	cat "$work/refused"
 	grep -qF "$file" "$work/refused"
 }

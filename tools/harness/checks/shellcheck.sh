@@ -3,8 +3,8 @@
 #
 # checks/shellcheck.sh: every shell script that can be run, with what it sources.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 scratch
 mapfile -t scripts < <(git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard |

@@ -4,8 +4,8 @@
 # checks/sparse.sh: sparse finds nothing in our files, and nothing in those
 # we edit that it does not find in the stock kernel's.
 
-. "$(dirname "$0")/../check-lib.sh"
-. "$harness/kernel.sh"
+. "$(dirname "$0")/../shared/findings.sh"
+. "$harness/verbs/kernel.sh"
 
 run_sparse()
 {

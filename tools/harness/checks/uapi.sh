@@ -4,7 +4,7 @@
 # checks/uapi.sh: the uapi headers compile by themselves wherever programs
 # include them, with the same layout everywhere.
 
-. "$(dirname "$0")/../check-lib.sh"
+. "$(dirname "$0")/../shared/findings.sh"
 
 headers=("$top"/include/uapi/linux/trace_{mmap,live}.h)
 

@@ -4,9 +4,9 @@
 # suites/arch.sh NAME: the kernel of a machine of arch/ is built, without a
 # warning, and booted, if that is not one that is only built.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/arch.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/machines.sh"
+. "$harness/shared/tap.sh"
 
 name=$1
 load_arch "$name"
@@ -14,15 +14,15 @@ export FLAVOUR=${kernel:-$name}
 
 builds()
 {
-	"$harness/kernel.sh" >"$work/image"
+	"$harness/verbs/kernel.sh" >"$work/image"
 	cat "$(cat "$work/image")/warnings"
 	[ ! -s "$(cat "$work/image")/warnings" ]
 }
 
 boots()
 {
-	"${user_cross}gcc" -O2 -Wall -Wextra -Werror -static -o "$work/with/machine" "$harness/machine.c"
-	WITH=$work/with "$harness/guest.sh" ./machine >"$work/machine"
+	"${user_cross}gcc" -O2 -Wall -Wextra -Werror -static -o "$work/with/machine" "$harness/guest/machine.c"
+	WITH=$work/with "$harness/verbs/guest.sh" ./machine >"$work/machine"
 }
 
 scratch

@@ -6,9 +6,9 @@
 # has, and on stable's own tarball. A source before $oldest_base first takes
 # what stable has changed since in the files that the series edits.
 
-. "$(dirname "$0")/../check-lib.sh"
-. "$harness/kernel.sh"
-. "$harness/archive.sh"
+. "$(dirname "$0")/../shared/findings.sh"
+. "$harness/verbs/kernel.sh"
+. "$harness/shared/archive.sh"
 
 # shellcheck disable=SC2034 # kernel.sh reads them
 flavour=default

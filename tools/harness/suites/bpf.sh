@@ -5,7 +5,7 @@
 # user has it: the sample, and a test of what the sample does not do. The second
 # time, both have the sanitizers in them.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 sanitize='-fsanitize=address,undefined -fno-sanitize-recover=all'
 sample=$top/samples/tracemap_bpf
@@ -32,8 +32,8 @@ scratch
 mkdir "$work/with"
 step "building the sample of perf buffers, and its test" bpf build_both
 cp "$work"/plain/{tracemap_bpf,opens.bpf.o,perf_guest} "$work/with/"
-cp "$harness/suites/bpf.guest" "$work/with/bpf"
+cp "$harness/guest/bpf.guest" "$work/with/bpf"
 rm -r "$work/with/sanitized/tracemap"
 # BINS= brings the sanitizers' libraries.
 SMP=4 BINS=$work/with/sanitized/tracemap_bpf WITH=$work/with LIMIT=${LIMIT:-300} \
-	"$harness/guest.sh" 'sh ./bpf'
+	"$harness/verbs/guest.sh" 'sh ./bpf'

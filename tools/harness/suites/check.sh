@@ -3,7 +3,7 @@
 #
 # suites/check.sh: everything that is known of the files without a guest.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 status=0
 for c in "$harness"/checks/*.sh; do

@@ -11,12 +11,12 @@
 # SANITIZE=yes runs them with a command built with the address and undefined
 # sanitizers; what these find is a failure of its own.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/command.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/command-build.sh"
+. "$harness/shared/tap.sh"
 
 tests=$top/tools/tracing/tracemap/tests
 
@@ -39,7 +39,7 @@ run()
 	wants=$(sed -n 's/^# guest: *//p' "$tests/$1.guest")
 	# shellcheck disable=SC2086 # several variables
 	env $wants WITH="$work/with" LIMIT="${LIMIT:-900}" \
-		"$harness/guest.sh" "$(guest_command "$@")"
+		"$harness/verbs/guest.sh" "$(guest_command "$@")"
 }
 
 run_json()

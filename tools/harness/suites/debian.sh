@@ -6,8 +6,8 @@
 # Debian's kernel, booted, used, removed. KEEP=dir keeps the logs of the three
 # boots there.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 # What the machine has and what our packages depend on: the guest has no network.
 in_root=(systemd-sysv dbus udev kmod procps initramfs-tools zstd grub-pc-bin grub2-common
@@ -15,8 +15,8 @@ in_root=(systemd-sysv dbus udev kmod procps initramfs-tools zstd grub-pc-bin gru
 
 make_packages()
 {
-	"$harness/deb.sh" "$work/deb"
-	CONFIG=trimmed "$harness/deb-kernel.sh" "$work/deb"
+	"$harness/verbs/deb.sh" "$work/deb"
+	CONFIG=trimmed "$harness/verbs/deb-kernel.sh" "$work/deb"
 }
 
 # From a source unpacked elsewhere, with a build folder of its own; what was
@@ -25,7 +25,7 @@ make_packages_again()
 {
 	local deb
 	CACHE=$work/elsewhere CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CONFIG=trimmed \
-		"$harness/deb-kernel.sh" "$work/deb-again"
+		"$harness/verbs/deb-kernel.sh" "$work/deb-again"
 	for deb in "$work"/deb/linux-*.deb; do
 		cmp "$deb" "$work/deb-again/${deb##*/}"
 	done
@@ -113,7 +113,7 @@ furnish()
 	local root=$1 units=$1/etc/systemd/system
 	mkdir -p "$root/harness" "$root/etc/default/grub.d" "$units/multi-user.target.wants"
 	cp -R "$work/deb" "$work/module/outside.ko" "$root/harness"
-	install -m 755 "$harness/suites/debian.guest" "$root/harness/run"
+	install -m 755 "$harness/guest/debian.guest" "$root/harness/run"
 	echo install >"$root/harness/step"
 	unit >"$units/harness.service"
 	ln -s ../harness.service "$units/multi-user.target.wants/harness.service"
@@ -149,16 +149,16 @@ boot()
 {
 	local name=$1 console=${KEEP:-$work}/console-$1 status=0
 	shift
-	env DISK="$work/disk" CONSOLE="$console" LIMIT="${LIMIT:-900}" "$@" "$harness/guest.sh" || status=$?
+	env DISK="$work/disk" CONSOLE="$console" LIMIT="${LIMIT:-900}" "$@" "$harness/verbs/guest.sh" || status=$?
 	result $status "boot $name: the guest ends well, and the kernel did not complain"
 }
 
-# Nothing of it is lost but what debian-kernel/package.config says.
+# Nothing of it is lost but what config/debian/package.config says.
 configure_cloud()
 {
 	# shellcheck disable=SC2034 # deb-kernel.sh reads it
 	CONFIG=cloud
-	. "$harness/deb-kernel.sh"
+	. "$harness/verbs/deb-kernel.sh"
 	find_packages
 	lock_source
 	prepare_packages

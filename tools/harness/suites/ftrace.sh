@@ -9,9 +9,9 @@
 #
 # SUBBUF-21
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
 
 baseline=$patches/ftrace-baseline.txt
 
@@ -44,7 +44,7 @@ run_ftracetest()
 	mkdir -p "$work/with/bin"
 	make_ping "$work/with/bin/ping" "$work/with/test.d/functions"
 	# Status 1 says that a case failed: what each may do, the list says.
-	WITH=$work/with BINS="$(command -v chrt) $(command -v nice)" "$harness/guest.sh" \
+	WITH=$work/with BINS="$(command -v chrt) $(command -v nice)" "$harness/verbs/guest.sh" \
 		"PATH=/host/bin:\$PATH sh ./ftracetest $* || [ \$? -eq 1 ]"
 }
 

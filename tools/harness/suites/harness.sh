@@ -4,8 +4,8 @@
 # suites/harness.sh: the harness itself. Each way in which a guest can end is
 # brought about and must be told apart by its status and its message.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/tap.sh"
 
 export FLAVOUR=default
 
@@ -14,7 +14,7 @@ ends()
 {
 	local want=$1 message=$2 command=$3 got=0
 	shift 3
-	env "$@" "$harness/guest.sh" "$command" >"$work/out" 2>"$work/err" || got=$?
+	env "$@" "$harness/verbs/guest.sh" "$command" >"$work/out" 2>"$work/err" || got=$?
 	cat "$work/out" "$work/err"
 	if [ $got -ne "$want" ]; then
 		echo "status $got, not $want"
@@ -29,13 +29,13 @@ ends()
 splat_line()
 {
 	printf '[    1.0] %s\n' "$1" >"$work/console"
-	! "$harness/splats.sh" "$work/console"
+	! "$harness/shared/splats.sh" "$work/console"
 }
 
 excepted_line()
 {
 	printf '[    1.0] %s\n' "$1" >"$work/console"
-	EXCEPT=${1%% *} "$harness/splats.sh" "$work/console"
+	EXCEPT=${1%% *} "$harness/shared/splats.sh" "$work/console"
 }
 
 # counts FAILURES "PASSED FAILED" RESULTS: what test.sh makes of a suite's output
@@ -43,7 +43,7 @@ counts()
 {
 	rm -f "$work/failures"
 	printf %b "$3" | gawk -v suite=s -v tally="$work/tally" -v failures="$work/failures" \
-		-f "$harness/count.awk" >/dev/null
+		-f "$harness/shared/count.awk" >/dev/null
 	diff <(printf %b "$1") "$work/failures" && diff <(echo "$2") "$work/tally"
 }
 

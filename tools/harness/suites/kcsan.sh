@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/kcsan.sh: everything at once, see torture/main.c, on a kernel that looks
-# for data races. One of an unmarked access by a line of the series, see kcsan/reports.py,
+# suites/kcsan.sh: everything at once, see ../torture/main.c, on a kernel that looks
+# for data races. One of an unmarked access by a line of the series, see kcsan.py,
 # has to be on the list kcsan-baseline.txt of those that the stock kernel has. If
 # its pair is not, but both functions race on the list with others, it may only be
 # that it was not caught before: that is told, and does not fail. What is told only,
@@ -19,14 +19,14 @@
 # TORTURE_SECONDS= (here 60 if it is not set), TORTURE_SEED= and SMP= as for
 # suites/torture.sh.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/tap.sh"
 
 export FLAVOUR=kcsan TORTURE_SECONDS=${TORTURE_SECONDS:-60}
-. "$harness/torture.sh"
+. "$harness/shared/torture-run.sh"
 
 list=$patches/kcsan-baseline.txt
 planted='race_with_others / race_with_others'
@@ -38,7 +38,7 @@ load()
 	local status=0
 	export EXCEPT='BUG: KCSAN: ' CONSOLE=$console TORTURE_MODULE=race=1
 	torture_guest "$torture_seconds" "echo on >$control" "echo off >$control" "$@" || status=$?
-	"$harness/kcsan/reports.py" "$console" "$image" "$base" "$work/stage" >"$work/reports"
+	"$harness/suites/kcsan.py" "$console" "$image" "$base" "$work/stage" >"$work/reports"
 	return $status
 }
 
@@ -75,7 +75,7 @@ make_list()
 {
 	local run
 	export SERIES=none APPEND="${APPEND:-} kcsan.skip_watch=100"
-	image=$("$harness/kernel.sh")
+	image=$("$harness/verbs/kernel.sh")
 	known >"$work/all" 2>/dev/null || :
 	for ((run = 1; run <= $1; run++)); do
 		torture_seed=$((torture_seed + 1))
@@ -138,6 +138,6 @@ console=$logs/console-kcsan-$$.log
 if [ "${1:-}" = baseline ]; then
 	make_list "${2:-10}"
 else
-	image=$("$harness/kernel.sh")
+	image=$("$harness/verbs/kernel.sh")
 	run_load
 fi

@@ -4,16 +4,16 @@
 # suites/kunit.sh [FLAVOUR]: the KUnit tests of the ring buffer, in a guest of
 # that flavour, or, for uml (the default), as a program of this machine.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/kunit.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/uml.sh"
 
 # What the kernel said, without its time stamps.
 run_uml()
 {
 	local image status=0
-	image=$(FLAVOUR=uml "$harness/kernel.sh")
+	image=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
 	kunit_in_uml "$image" >"$work/said" || status=$?
-	"$harness/splats.sh" "$work/said" | sed 's/^/   | /' >&2 || status=1
+	"$harness/shared/splats.sh" "$work/said" | sed 's/^/   | /' >&2 || status=1
 	return $status
 }
 
@@ -21,7 +21,7 @@ run_uml()
 run_guest()
 {
 	SMP=$2 APPEND="kunit.filter_glob=$3 kunit.enable=1 log_buf_len=4M possible_cpus=$(($2 * 2 - 1))" \
-		FLAVOUR=$1 LIMIT=${LIMIT:-1800} "$harness/guest.sh" dmesg >"$work/said"
+		FLAVOUR=$1 LIMIT=${LIMIT:-1800} "$harness/verbs/guest.sh" dmesg >"$work/said"
 }
 
 # One result for each kind of buffer a test was done with, and below it what it

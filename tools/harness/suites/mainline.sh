@@ -10,12 +10,12 @@
 #
 # MAP-1, SUBBUF-18
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/sample.sh"
-. "$harness/arch.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/sample-build.sh"
+. "$harness/shared/machines.sh"
 
 peer=/usr/src/linux-source-6.12.tar.xz
 selftests=linux-source-6.12/tools/testing/selftests
@@ -50,11 +50,11 @@ scratch
 )
 step "building mainline's map_test.c" mainline-build build
 if [ $# -gt 0 ]; then
-	FLAVOUR=${kernel:-$1} WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" ./map_test
+	FLAVOUR=${kernel:-$1} WITH=$work/with LIMIT=${LIMIT:-300} "$harness/verbs/guest.sh" ./map_test
 	exit
 fi
 find_base
 build_samples
-cp "$harness/suites/mainline.guest" "$work/with/mainline"
+cp "$harness/guest/mainline.guest" "$work/with/mainline"
 cp -r "$tree/ftrace" "$work/with/ftrace"
-WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" 'sh ./mainline'
+WITH=$work/with LIMIT=${LIMIT:-300} "$harness/verbs/guest.sh" 'sh ./mainline'

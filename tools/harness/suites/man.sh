@@ -4,8 +4,8 @@
 # suites/man.sh: the examples of the library's manual pages do in the guest
 # what the pages say. Those that need no kernel are in checks/man.sh.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/man.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/pages.sh"
 
 build()
 {
@@ -20,5 +20,5 @@ build()
 scratch
 mkdir "$work/with"
 step "building the examples of the manual" man-guest build
-cp "$harness/suites/man.guest" "$work/with/man"
-WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" 'sh ./man'
+cp "$harness/guest/man.guest" "$work/with/man"
+WITH=$work/with LIMIT=${LIMIT:-300} "$harness/verbs/guest.sh" 'sh ./man'

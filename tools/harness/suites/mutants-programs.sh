@@ -16,7 +16,7 @@
 # A program with a fault may remove or kill anything. It sees the machine's files as ones
 # that cannot be written, but for its own copy, and no processes but its own.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 # Of each test, the cheapest first: its folder in tools/, make's name for it, its program.
 all_tests='

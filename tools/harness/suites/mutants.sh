@@ -16,12 +16,12 @@
 # GUESTS= is how many guests there are at once, 2 if nothing is said. In the folder that
 # KEEP= names stays what trials.py was told.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/kunit.sh"
-. "$harness/torture.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/uml.sh"
+. "$harness/shared/torture-run.sh"
 
 export MUTANTS=yes
 guests=${GUESTS:-2}
@@ -66,7 +66,7 @@ try_kunit()
 	{
 		sed 's/^\[ *[0-9.]*\] //' "$said" | first_of_kunit
 		[ $status -ne 124 ] || echo "the time limit"
-		"$harness/splats.sh" "$said" >/dev/null 2>&1 || echo "what the kernel says"
+		"$harness/shared/splats.sh" "$said" >/dev/null 2>&1 || echo "what the kernel says"
 	} | sed -n "1s/^/$1 /p" >>"$known/kunit"
 }
 
@@ -99,7 +99,7 @@ guest()
 {
 	IMAGE=$image SMP=3 THREAD=${THREAD:-single} WITH=$1 CONSOLE=$2 LIMIT=$3 \
 		APPEND="maxcpus=2 panic_on_warn=1 printk.devkmsg=on ${5:-}" \
-		"$harness/guest.sh" "$4" 2>>"$work/guests.err"
+		"$harness/verbs/guest.sh" "$4" 2>>"$work/guests.err"
 }
 
 # record PART PROGRAM...: in a guest of its own
@@ -191,8 +191,8 @@ else
 	cp "$work/stage.mutants" "$known/faults"
 fi
 [ -s "$known/faults" ] || die "there is no fault called $*"
-uml=$(FLAVOUR=uml "$harness/kernel.sh")
-image=$(FLAVOUR=default "$harness/kernel.sh")
+uml=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
+image=$(FLAVOUR=default "$harness/verbs/kernel.sh")
 user_tree "$work/tree"
 step "building the selftests" selftests-mutants make_tests
 

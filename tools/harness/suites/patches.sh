@@ -9,9 +9,9 @@
 #		touches that they do not say about the stock kernel's
 #   coccinelle	the same, for the kernel's coccinelle scripts
 
-. "$(dirname "$0")/../check-lib.sh"
-. "$harness/kernel.sh"
-. "$harness/coccinelle.sh"
+. "$(dirname "$0")/../shared/findings.sh"
+. "$harness/verbs/kernel.sh"
+. "$harness/shared/coccinelle.sh"
 
 # A tree of its own: the default one is not to be compiled anew after this.
 # shellcheck disable=SC2034 # kernel.sh reads them
@@ -50,14 +50,14 @@ boot_patch()
 
 	stage_patch "$1"
 	booted=$cache/booted/$( (echo "$kernel_key"; merge_fragments; gcc --version
-		cat "$harness/guest.sh" "$harness/init" "$harness/splats.sh") | hash_of)
+		cat "$harness/verbs/guest.sh" "$harness/guest/init" "$harness/shared/splats.sh") | hash_of)
 	[ ! -e "$booted" ] || return 0
 	prepare_build
 	compile_patch
 	rm -rf "$work/image"
 	image=$work/image
 	install_image >"$work/install.log" 2>&1 || { tail "$work/install.log"; return 1; }
-	IMAGE=$image "$harness/guest.sh" 'grep -w nop /sys/kernel/tracing/available_tracers'
+	IMAGE=$image "$harness/verbs/guest.sh" 'grep -w nop /sys/kernel/tracing/available_tracers'
 	mkdir -p "$cache/booted"
 	touch "$booted"
 }

@@ -7,8 +7,8 @@
 [ -z "${1:-}" ] || export FLAVOUR=$1
 # The same choices in lockstep each time: other ones are what make random is for.
 RANDOM_SEED=${RANDOM_SEED:-15958}
-. "$(dirname "$0")/../random.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../verbs/random.sh"
+. "$harness/shared/tap.sh"
 
 lies=(
 	"the oracle notices that a mapped buffer is not resized"

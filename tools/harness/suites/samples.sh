@@ -4,14 +4,14 @@
 # suites/samples.sh: the samples, run for real. Every event written is either
 # printed, once and in order, or reported lost.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/sample.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/sample-build.sh"
 
 scratch
 find_base
 build_samples
-cp "$harness/suites/samples.guest" "$work/with/samples"
-WITH=$work/with LIMIT=${LIMIT:-300} "$harness/guest.sh" 'sh ./samples'
+cp "$harness/guest/samples.guest" "$work/with/samples"
+WITH=$work/with LIMIT=${LIMIT:-300} "$harness/verbs/guest.sh" 'sh ./samples'

@@ -8,11 +8,11 @@
 # suites/selftests.sh faults: those where each allocation fails once, which take
 # hours, on the debug flavour.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/arch.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/machines.sh"
 
 name=${1:-default} faults=d
 [ "$name" != faults ] || name=debug faults='!d'
@@ -55,7 +55,7 @@ esac >"$work/with/alone"
 run_list()
 {
 	[ -s "$work/with/$1" ] || return 0
-	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/guest.sh" \
+	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/verbs/guest.sh" \
 		"$(xargs -I{} echo ./{} <"$work/with/$1" | in_turn)"
 }
 

@@ -5,12 +5,12 @@
 # tmux, which tells what is on it. The console does not know its size: the
 # guest's stty is what resizes it.
 
-. "$(dirname "$0")/../lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/command.sh"
-. "$harness/tap.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/command-build.sh"
+. "$harness/shared/tap.sh"
 
 patience=${LIMIT:-300}
 columns=100 rows=30
@@ -165,9 +165,9 @@ guest_scripts()
 
 start_guest()
 {
-	"$harness/kernel.sh" >/dev/null
+	"$harness/verbs/kernel.sh" >/dev/null
 	T new-session -d -s guest -x $columns -y $rows \
-		"WITH='$work/with' '$harness/guest.sh' 2>'$work/console.err'; echo \$? >'$work/status'"
+		"WITH='$work/with' '$harness/verbs/guest.sh' 2>'$work/console.err'; echo \$? >'$work/status'"
 	until_so shows 'root shell in the guest'
 	run "PS1='guest> '; sh ./prepare; echo prepared"
 	until_so shows '^prepared'

@@ -152,5 +152,5 @@ static void __exit bench_event_exit(void)
 
 module_init(bench_event_init);
 module_exit(bench_event_exit);
-MODULE_DESCRIPTION("Fire a tracepoint, for tools/harness/bench.sh");
+MODULE_DESCRIPTION("Fire a tracepoint, for tools/harness/verbs/bench.sh");
 MODULE_LICENSE("GPL");

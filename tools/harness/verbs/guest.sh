@@ -29,8 +29,8 @@
 # to it, and it answers by the same virtio ports; BOOT=dir: by the vmlinuz and
 # initrd.img of this folder instead of by its own boot loader).
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/arch.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/machines.sh"
 
 flavour=${FLAVOUR:-default}
 load_arch "$flavour"
@@ -39,9 +39,9 @@ install_init()
 {
 	if [ "$shell" = yes ]; then
 		cp "$(command -v busybox)" "$1/bin/busybox"
-		cp "$harness/init" "$1/init"
+		cp "$harness/guest/init" "$1/init"
 	else
-		"${cross}gcc" -O2 -Wall -Wextra -Werror -static -o "$1/init" "$harness/init.c"
+		"${cross}gcc" -O2 -Wall -Wextra -Werror -static -o "$1/init" "$harness/guest/init.c"
 	fi
 }
 
@@ -122,7 +122,7 @@ probe_kvm()
 		echo tcg >"$known.$$"
 		if [ -w /dev/kvm ]; then
 			say "-- trying KVM for 10 s"
-			image=${image:-$("$harness/kernel.sh")}
+			image=${image:-$("$harness/verbs/kernel.sh")}
 			make_initrd true
 			boot kvm 10 >/dev/null </dev/null || :
 			[ ! -s "$work/verdict" ] || echo kvm >"$known.$$"
@@ -164,7 +164,7 @@ judge()
 		fi
 		return
 	fi
-	if ! splats=$("$harness/splats.sh" "$console"); then
+	if ! splats=$("$harness/shared/splats.sh" "$console"); then
 		printf '%s\n' "$splats" | sed 's/^/   | /' >&2
 		say "guest: the kernel COMPLAINED; the whole console: $console"
 		[ "$verdict" -ne 0 ] || verdict=120
@@ -173,7 +173,7 @@ judge()
 }
 
 scratch
-[ -n "${DISK:-}" ] || image=${IMAGE:-$("$harness/kernel.sh")}
+[ -n "${DISK:-}" ] || image=${IMAGE:-$("$harness/verbs/kernel.sh")}
 # shellcheck disable=SC2012 # the names are ours
 ls -dt "$logs"/console-* 2>/dev/null | tail -n +40 | xargs -r rm -f || :
 console=${CONSOLE:-$logs/console-$flavour-$$.log}

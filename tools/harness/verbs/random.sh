@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # random.sh: random operations on the mapped ring buffer in a guest, see
-# random/main.c. By hand, for an hour, with choices made before:
+# ../random/main.c. By hand, for an hour, with choices made before:
 #
-#   RANDOM_SECONDS=3600 RANDOM_SEED=1234 FLAVOUR=debug tools/harness/random.sh
+#   RANDOM_SECONDS=3600 RANDOM_SEED=1234 FLAVOUR=debug tools/harness/verbs/random.sh
 #
 #   RANDOM_SECONDS=	how long, 60. It takes some more to do everything once.
 #   RANDOM_SEED=	what its choices come from; another one each time
@@ -13,10 +13,10 @@
 #
 # Sourced, it only has the functions.
 
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
 
 random_seconds=${RANDOM_SECONDS:-60}
 random_seed=${RANDOM_SEED:-$RANDOM}
@@ -44,7 +44,7 @@ random_guest()
 	local append=${APPEND:-}
 
 	[ "$FLAVOUR" != debug ] || append+=" numa=fake=2"
-	APPEND=$append WITH=$work/with LIMIT=${LIMIT:-$(($1 * 13 + 500))} "$harness/guest.sh" "$2"
+	APPEND=$append WITH=$work/with LIMIT=${LIMIT:-$(($1 * 13 + 500))} "$harness/verbs/guest.sh" "$2"
 }
 
 # However it failed: the choices can be made again. In lockstep all of the round.

@@ -4,10 +4,10 @@
 # What the checks share: base, the staged files of the series, and comparing
 # a tool's findings with those it has on the stock kernel. Source it first.
 
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/tap.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/tap.sh"
 
 scratch
 find_base
@@ -63,7 +63,7 @@ mails()
 	GIT_CONFIG_COUNT=2 \
 	GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0='The Harness' \
 	GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=harness@localhost \
-		"$harness/mail.sh" "$work/mails" "$@" >/dev/null
+		"$harness/verbs/series.sh" "$work/mails" "$@" >/dev/null
 }
 
 # am_series BASE DIR: DIR becomes a git tree of what BASE has of the files of the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Running the torture program, see torture/main.c. Source it after userland.sh.
+# Running the torture program, see ../torture/main.c. Source it after userland.sh.
 #
 #   TORTURE_SECONDS=	how long, 30. It takes a round more, a few seconds.
 #   TORTURE_SEED=	what its choices come from; another one each time
@@ -29,7 +29,7 @@ build_torture()
 torture_guest()
 {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	WITH=$work/with LIMIT=${LIMIT:-$(($1 * 6 + 400))} "$harness/guest.sh" '
+	WITH=$work/with LIMIT=${LIMIT:-$(($1 * 6 + 400))} "$harness/verbs/guest.sh" '
 		module=$(find /lib/modules -name torture_event.ko)
 		insmod $module '"${TORTURE_MODULE:-}"' || exit
 		'"${2:-}"'

@@ -8,7 +8,7 @@
 # The library, the command and their pages can leave this repository without
 # the harness, so each has the number in itself.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 telling() { (cd "$top" && echo tools/lib/tracemap/{Makefile,man/*.3} tools/tracing/tracemap/{verbs.h,man/*.1}); }
 
@@ -40,4 +40,4 @@ done
 [ $# -eq 0 ] || echo "$version" >"$file"
 grep -qE "^## ${version//./\\.}( |$)" CHANGELOG.md || wrong+=("CHANGELOG.md: there is no \"## $version\"")
 [ ${#wrong[@]} -eq 0 ] ||
-	die "these do not tell version $version (tools/harness/set-version.sh $version sets it):" "${wrong[@]}"
+	die "these do not tell version $version (tools/harness/verbs/set-version.sh $version sets it):" "${wrong[@]}"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# mail.sh [FOLDER [TOPIC...]]: write the topics of the series as mails, each to a folder
+# series.sh [FOLDER [TOPIC...]]: write the topics of the series as mails, each to a folder
 # of its own with a cover letter, as git format-patch would from a tree that holds
 # it. Without TOPIC it is all that are mailed. From and Signed-off-by are the caller's
 # own. Prints the folder.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
 
 out=$(realpath -m "${1:-$top/build/series-$linux}")
 [ $# -eq 0 ] || shift

@@ -8,8 +8,8 @@
 # into the topic of the commit before it, or the one that a line "Topic: NAME" of its
 # message names.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/series.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
 
 tree=${1:-}
 [ -n "$tree" ] || die "which tree? make import TREE=dir [BRANCH=...]"

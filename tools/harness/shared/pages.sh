@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# The library's manual pages and the programs in them. Source it after lib.sh,
+# The library's manual pages and the programs in them. Source it after start.sh,
 # with a scratch folder: the library is installed in $work/prefix.
 
 library=$top/tools/lib/tracemap

@@ -13,7 +13,7 @@
 # and user.email of git, who sign the mails, and the same compiler make the
 # same bytes.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 out=${1:-$top/build/release}
 version=$(cat "$harness/version")
@@ -38,13 +38,13 @@ refuse_draft()
 
 pack_series()
 {
-	"$harness/mail.sh" "$work/$series" >/dev/null
+	"$harness/verbs/series.sh" "$work/$series" >/dev/null
 	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
 		--mode=u=rwX,go=rX --format=gnu -c "$series" | gzip -9n >"$work/out/$series.tar.gz"
 }
 
 scratch
-"$harness/set-version.sh"
+"$harness/verbs/set-version.sh"
 SOURCE_DATE_EPOCH=$(in_top log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 if [ "${DRAFT:-}" = yes ]; then
@@ -54,8 +54,8 @@ else
 fi
 mkdir "$work/out"
 pack_series
-SOURCE=yes "$harness/deb.sh" "$work/out" >/dev/null
-[ -z "${KERNEL:-}" ] || CONFIG=$KERNEL "$harness/deb-kernel.sh" "$work/out" >/dev/null
+SOURCE=yes "$harness/verbs/deb.sh" "$work/out" >/dev/null
+[ -z "${KERNEL:-}" ] || CONFIG=$KERNEL "$harness/verbs/deb-kernel.sh" "$work/out" >/dev/null
 (cd "$work/out" && sha256sum -- * >"$work/SHA256SUMS")
 mv "$work/SHA256SUMS" "$work/out"
 rm -rf "$out"

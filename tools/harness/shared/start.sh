@@ -8,7 +8,7 @@
 # writes more than once.
 set -euo pipefail
 
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 harness=$top/tools/harness
 # BASE= names the kernel that the series is for, a folder of patches/.
 linux=${BASE:-6.1}

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # The kernel source: an unpacked base that is never touched, and a tree with
-# the series in. Source it after lib.sh and series.sh.
+# the series in. Source it after start.sh and patch-files.sh.
 #
 #   $cache/base-ID		the base; ID is a hash of its tarball or content
 #   $cache/src-ID		the base with the series of the last build in, for

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# The machines that kernels are built for and booted on. Source it after lib.sh.
+# The machines that kernels are built for and booted on. Source it after start.sh.
 #
 # Each file under arch/ is one, by the name that make test ARCH= knows. It may set
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-reports.py CONSOLE IMAGE BASE STAGE: the data races that KCSAN reported on a console,
+kcsan.py CONSOLE IMAGE BASE STAGE: the data races that KCSAN reported on a console,
 one a line: whose it is, "series", "trace" or "other", and the pair of functions that
 raced, in alphabetical order. A third field is the line number in CONSOLE where the
 report begins. IMAGE is the folder kernel.sh has made, BASE the stock kernel's source,

@@ -11,7 +11,7 @@
 #
 # All of it is in instances and files of its own, which are removed.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 events=${EVENTS:-300000}
 rounds=${ROUNDS:-3}
@@ -238,13 +238,13 @@ for n in "$events" "$rounds"; do
 	[[ $n =~ ^[1-9][0-9]{0,8}$ ]] || die "EVENTS=$events ROUNDS=$rounds: not numbers from 1 on"
 done
 
-"$harness/packages.sh" only bench-tools
+"$harness/verbs/packages.sh" only bench-tools
 scratch
 trap 'remove_instance; rm -rf "$work"' EXIT
 build=$top/build/bench-tools
 tracemap=$build/tracemap
 step "building the command" bench-tools-build make -C "$top/tools/tracing/tracemap" O="$build"
-cc -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o "$work/bench-tools" "$harness/bench-tools.c"
+cc -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o "$work/bench-tools" "$harness/bench/tools/writer.c"
 number=$("$work/bench-tools" number)
 filter="id == $number"
 cpu=$(awk '/^Cpus_allowed_list:/ { n = split($2, list, /[-,]/); print list[n] }' /proc/self/status)

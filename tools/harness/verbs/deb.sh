@@ -5,8 +5,8 @@
 # from a copy of what they are made of; print their paths. SOURCE=yes makes the
 # source package, too.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/version.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/version.sh"
 
 out=${1:-$top/build/deb}
 parts=(tools/lib/tracemap tools/tracing/tracemap include/uapi/linux/trace_{mmap,live}.h)

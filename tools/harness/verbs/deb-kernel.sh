@@ -9,15 +9,15 @@
 # package linux-config-6.1 has it. CONFIG=trimmed is that with most drivers left
 # out: it boots under QEMU, and is built in a fraction of the time.
 
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/version.sh"
-. "$harness/kernel.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/version.sh"
+. "$harness/verbs/kernel.sh"
 
 out=${1:-$top/build/deb}
 config=${CONFIG:-cloud}
-fragments=$harness/debian-kernel
+fragments=$harness/config/debian
 debian_config=/usr/src/linux-config-6.1/config.amd64_none_cloud-amd64.xz
 
 # The cloud configuration is the one a user wants, and so has the plain name.
@@ -160,7 +160,7 @@ find_packages()
 	stage_onto_base "$work/stage"
 	epoch=$(changed "patches/$linux" kernel include "$fragments")
 	packages=$cache/deb-$( (echo "$kernel_key $config $suffix $epoch"; gcc --version
-		cat "$debian_config" "$fragments"/* "${BASH_SOURCE[0]}" "$harness/version.sh") | hash_of)
+		cat "$debian_config" "$fragments"/* "${BASH_SOURCE[0]}" "$harness/shared/version.sh") | hash_of)
 }
 
 # Sets up $src, $build and the environment, under lock_source.

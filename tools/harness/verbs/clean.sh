@@ -4,7 +4,7 @@
 # clean.sh: remove what was built and unpacked. The compiler's cache stays:
 # delete $cache/ccache by hand to be rid of that too.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 for lock in "$cache"/source*.lock; do
 	[ ! -e "$lock" ] || flock -n "$lock" true || die "another run builds: ${lock%.lock}"

@@ -11,10 +11,10 @@
 # suite that has passed said, and do not run it again while all that the results
 # can depend on is the same.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/arch.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/machines.sh"
 
 # run_suite NAME COMMAND...: results on standard output with the suite's name
 # before each; one line "NAME PASSED FAILED SECONDS" to the tally.
@@ -28,7 +28,7 @@ run_suite()
 		"$@" 2>&1 >&3 3>&- 9>&- | tee "$work/$name.err" >&2
 		exit "${PIPESTATUS[0]}"
 	} 3>&1 | gawk -v suite="$name" -v tally="$work/$name.tally" -v failures="$work/$name.failed" \
-		-f "$harness/count.awk"
+		-f "$harness/shared/count.awk"
 	status=${PIPESTATUS[0]}
 	set -e
 	read -r passed failed <"$work/$name.tally"
@@ -55,7 +55,7 @@ arch_tests()
 	if ((!only_built)); then
 		suite "selftests-$1" selftests "$1" two
 		suite "mainline-$1" mainline "$1"
-		suite "library-$1" library "$1"
+		suite "library-$1" library-on "$1"
 	fi
 	arch_row "$1" >>"$work/table"
 }
@@ -137,7 +137,7 @@ joined()
 without_guests()
 {
 	renice -n 10 $BASHPID >/dev/null
-	FLAVOUR=debug "$harness/kernel.sh" >/dev/null || :
+	FLAVOUR=debug "$harness/verbs/kernel.sh" >/dev/null || :
 	suite kunit
 	suite check
 }
@@ -158,12 +158,12 @@ verbs=(record session stream)
 # A newcomer waits for these: they take twenty minutes on two idle cores.
 first_tests()
 {
-	"$harness/kernel.sh" >/dev/null
+	"$harness/verbs/kernel.sh" >/dev/null
 	aside without_guests
 	suite selftests-default selftests default two
 	suite mainline
 	suite samples
-	suite lib lib host ours
+	suite library library host ours
 	KERNELS=ours SANITIZE=yes suite command command "${verbs[@]}"
 	joined
 	TESTS=${lifetimes[*]} suite lifetimes-debug selftests debug two
@@ -188,7 +188,7 @@ more_tests()
 	suite terminal
 	suite man
 	suite bpf
-	suite lib-kernels lib stock 6.12 special formats cost
+	suite library-kernels library stock 6.12 special formats cost
 	TESTS=${programs[*]} suite selftests-debug selftests debug "${halved[@]}"
 	suite selftests-buffers selftests default
 	suite harness

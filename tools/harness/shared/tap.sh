@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# For suites: print results in TAP. Source it after lib.sh.
+# For suites: print results in TAP. Source it after start.sh.
 
 # result STATUS NAME [FILE]: FILE says why, if it failed.
 result()

@@ -4,9 +4,9 @@
 # tree.sh DIR: DIR becomes a git tree of the kernel: the base, with the tag "base", and a
 # commit for each patch of the series on it, which "make import" takes back.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
 
 tree=${1:-}
 [ -n "$tree" ] || die "which folder? make tree TREE=dir"

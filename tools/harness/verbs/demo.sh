@@ -4,11 +4,11 @@
 # demo.sh: stream the events of a small workload for five seconds with the
 # tracemap command, which reads by mmap, all CPUs in the order of time.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/userland.sh"
-. "$harness/command.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/userland.sh"
+. "$harness/shared/command-build.sh"
 
 scratch
 find_base
@@ -16,5 +16,5 @@ build_command
 cat >"$work/with/workload" <<'EOG'
 while :; do ls -l /proc/self >/dev/null; usleep 50000; done
 EOG
-WITH=$work/with "$harness/guest.sh" './tracemap stream --duration 5 \
+WITH=$work/with "$harness/verbs/guest.sh" './tracemap stream --duration 5 \
 	-e sched:sched_switch -e irq:irq_handler_entry -e raw_syscalls:sys_enter -- sh ./workload'

@@ -5,14 +5,14 @@
 # mark or the mark "always" there, unless "only" is said, and what has one of these.
 # Root is needed only if something is.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../shared/start.sh"
 
 wanted()
 {
 	local marks="always $*"
 
 	[ "${1:-}" != only ] || marks=${*:2}
-	sed 's/#.*//' "$harness/packages.txt" |
+	sed 's/#.*//' "$harness/verbs/packages.txt" |
 		awk -v marks="$marks" 'BEGIN { n = split(marks, list); for (i = 1; i <= n; i++) on[list[i]] }
 			NF == 1 && "always" in on { print $1 }
 			{ for (i = 2; i <= NF; i++) if ($i in on) { print $1; break } }'

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # The KUnit tests of the ring buffer as a program of this machine. Source it after
-# lib.sh.
+# start.sh.
 
 kunit_suites='ring_buffer*'
 

@@ -3,7 +3,7 @@
 #
 # Which version this is, and when it was made: what packages and releases say
 # of themselves, so that the same files make the same bytes. Source it after
-# lib.sh. The version is in tools/harness/version; set-version.sh
+# start.sh. The version is in tools/harness/version; set-version.sh
 # writes it to the files that cannot read that.
 
 project_version()

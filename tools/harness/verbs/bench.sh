@@ -12,8 +12,8 @@
 # and "quiet" are by the clock on the wall always: they want several CPUs, and
 # what counts instructions has one. The table "merge" is timed here as well.
 
-. "$(dirname "$0")/lib.sh"
-. "$harness/series.sh"
+. "$(dirname "$0")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
 
 out=$top/build/bench
 kernels='stock before ours mainline'
@@ -61,11 +61,11 @@ build_kernels()
 	local kernel image
 	for kernel in $kernels; do
 		say "-- $kernel"
-		image=$(of "$kernel" "$harness/kernel.sh")
+		image=$(of "$kernel" "$harness/verbs/kernel.sh")
 		declare -g "image_$kernel=$image"
 	done
-	image_irqs=$(FLAVOUR=default "$harness/kernel.sh")
-	image_smp=$(FLAVOUR=bench-smp "$harness/kernel.sh")
+	image_irqs=$(FLAVOUR=default "$harness/verbs/kernel.sh")
+	image_smp=$(FLAVOUR=bench-smp "$harness/verbs/kernel.sh")
 }
 
 build_program()
@@ -109,7 +109,7 @@ guest()
 	shift 3
 
 	say "-- measuring $kernel: $*"
-	IMAGE=$image WITH=$work/with MEM=${MEM:-2G} LIMIT=${LIMIT:-900} "$harness/guest.sh" \
+	IMAGE=$image WITH=$work/with MEM=${MEM:-2G} LIMIT=${LIMIT:-900} "$harness/verbs/guest.sh" \
 		"export BENCH_KERNEL=$kernel BENCH_UNIT=$unit; sh ./run $*" \
 		>"$work/output" || status=$?
 	sed -n "s/^\(result [a-z_]*\) /\1 kernel=$kernel /p" "$work/output" >>"$work/results"

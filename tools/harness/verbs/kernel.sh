@@ -9,10 +9,10 @@
 # A finished kernel is kept under a hash of everything that went into it, so
 # an old one never answers for a new source, and a known one costs nothing.
 
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-. "$harness/series.sh"
-. "$harness/source.sh"
-. "$harness/arch.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../shared/start.sh"
+. "$harness/shared/patch-files.sh"
+. "$harness/shared/source.sh"
+. "$harness/shared/machines.sh"
 
 flavour=${FLAVOUR:-default}
 label=$flavour

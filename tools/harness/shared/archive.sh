@@ -3,7 +3,7 @@
 #
 # Debian's archive, asked for kernels other than the installed one. It has its
 # own folder, $cache/archive: no list of the system's is changed, and nothing
-# is installed. Source it after lib.sh.
+# is installed. Source it after start.sh.
 
 archive=$cache/archive
 archive_keys=/usr/share/keyrings/debian-archive-keyring.gpg
