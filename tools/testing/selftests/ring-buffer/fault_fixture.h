@@ -14,6 +14,7 @@
 /* What @before, @call and @after of an operation hand on. */
 static struct {
 	void		*map;
+	void		*hint;
 	void		*old_map;
 	size_t		len;
 	int		fd;

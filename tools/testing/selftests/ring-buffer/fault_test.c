@@ -27,15 +27,40 @@ static void expect_no_allocation(struct __test_metadata *_metadata, FIXTURE_DATA
 
 /* Mapping. */
 
+/*
+ * Between two pages that are there, at an address that has no page table: the mapping
+ * needs one of its own.
+ */
+static int before_mmap(FIXTURE_DATA(map) * self)
+{
+	const size_t room = 4 << 20;
+	char *at;
+
+	if (with.hint)
+		return 0;
+	at = mmap(NULL, 3 * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	at[0] = at[3 * room - 1] = 1;
+	with.hint = (void *)(((uintptr_t)at + room) & ~(room / 2 - 1));
+	return munmap(with.hint, room) ? -errno : 0;
+}
+
 static int call_mmap(FIXTURE_DATA(map) * self)
 {
-	with.map = mmap(NULL, with.len, PROT_READ, MAP_SHARED, self->fd, 0);
+	with.map = mmap(with.hint, with.len, PROT_READ, MAP_SHARED, self->fd, 0);
 	return with.map == MAP_FAILED ? -errno : 0;
 }
 
+/* What was mapped has no holes: one would be a SIGBUS. */
 static int after_mmap(FIXTURE_DATA(map) * self, int err)
 {
-	return !err && munmap(with.map, with.len) ? -errno : 0;
+	struct mapped_buffer mapped = { .meta = with.map, .len = with.len };
+
+	if (err)
+		return 0;
+	buffer_touch(&mapped);
+	return munmap(with.map, with.len) ? -errno : 0;
 }
 
 /* The length of the whole mapping. */
@@ -53,7 +78,9 @@ static size_t whole(FIXTURE_DATA(map) * self)
 /* MEM-1 */
 TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
-	static const struct operation op = { "mmap()", .call = call_mmap, .after = after_mmap };
+	static const struct operation op = {
+		"mmap()", .before = before_mmap, .call = call_mmap, .after = after_mmap,
+	};
 
 	ASSERT_EQ(0, prepare(self));
 	with.len = whole(self);
@@ -74,6 +101,37 @@ TEST_F_TIMEOUT(map, further_mmap_without_memory_leaves_the_first, FAULT_TIMEOUT)
 	fail_each(_metadata, self, &op, expect_kept);
 	buffer_unmap(&self->mb);
 	expect_free(_metadata, self);
+}
+
+#define MANY_TIMES	500
+
+/*
+ * MEM-1: Many times, whichever allocation fails: the list of sub-buffers is so large here
+ * that it has pages of its own.
+ */
+TEST_F_TIMEOUT(map, mmap_without_memory_leaks_none, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap()", .before = before_mmap, .call = call_mmap, .after = after_mmap,
+	};
+	unsigned int nth = 1, refused = 0, i;
+	long long before, after;
+	bool failed;
+
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", 5 << 10));
+	ASSERT_EQ(0, prepare(self));
+	with.len = self->page;
+	do {
+		before = memory_kb("MemFree");
+		for (i = 0; i < MANY_TIMES; i++)
+			failed = fail_one(_metadata, self, &op, nth, &refused);
+		after = memory_kb("MemFree");
+		ASSERT_LT(0, before);
+		EXPECT_GT(MANY_TIMES * 8, before - after)
+			TH_LOG("allocation %u: %lld KiB before, %lld after", nth, before, after);
+		nth++;
+	} while (failed && _metadata->passed);
+	EXPECT_LT(0, refused);
 }
 
 static int after_close(FIXTURE_DATA(map) * self, int err)
