@@ -375,6 +375,42 @@ TEST_F(beside, trace_pipe_works_and_refreshes_the_meta_page)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* READ-11: Each of two mappings shows the same meta page. */
+TEST_F(beside, read_refreshes_the_meta_page_of_two_mappings)
+{
+	struct mapped_buffer second;
+	struct tally read = { 0 };
+
+	ASSERT_EQ(0, buffer_map(&second, &self->ti, self->ti.cpu, O_NONBLOCK));
+	ASSERT_EQ(0, write_events(&self->ti, 8, EVENT_LARGE));
+	ASSERT_LT(0, tally_read(&read, self->mb.fd, self->mb.meta->subbuf_size));
+	EXPECT_EQ(8, self->mb.meta->read);
+	EXPECT_EQ(8, second.meta->read);
+	buffer_unmap(&second);
+}
+
+/*
+ * READ-11, META-17: trace_pipe of all CPUs looks at the next event of each, which may make
+ * the next sub-buffer the reader's, and takes the oldest one, which is another CPU's here.
+ */
+TEST_F(beside, trace_pipe_of_all_cpus_refreshes_the_meta_page_where_it_only_looks)
+{
+	struct trace_buffer_meta *meta = self->mb.meta;
+	uint32_t id = meta->reader.id;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LE(0, count_trace_pipe(&self->ti, 1));
+	EXPECT_EQ(1, cpu_stat(&self->ti, self->ti.other_cpu, "read events"));
+	EXPECT_EQ(0, meta->read);
+	EXPECT_NE(id, meta->reader.id);
+	EXPECT_EQ(0, meta->reader.read);
+	EXPECT_EQ(meta->overrun, meta->reader.lost_events);
+	EXPECT_EQ(self->ti.seq - 1, meta->entries);
+}
+
 /* How many events a consumer can still get. */
 static uint64_t unread(struct trace_buffer_meta *meta)
 {

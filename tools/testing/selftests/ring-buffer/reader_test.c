@@ -380,6 +380,40 @@ TEST_F(reader, seen_and_lost_are_exact_beside_read)
 	free(page);
 }
 
+#ifdef __x86_64__
+/* Writes an event whose bytes are not there to be copied. */
+static int write_nothing(struct trace_instance *ti, void *absent, size_t size)
+{
+	return write(ti->marker, absent, size) < 0 && errno == EFAULT ? 0 : -EIO;
+}
+
+/*
+ * LOSS-2: The kernel reserves room for an event and copies its bytes then: the page fault is
+ * an event inside it. Where that one is the first of its sub-buffer, it is committed with
+ * the outer one as well.
+ */
+TEST_F(reader, an_event_inside_another_one_is_handed_out_with_it)
+{
+	struct trace_buffer_meta *meta = self->mb.meta;
+	size_t page = getpagesize();
+	void *absent = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int i, rounds = 20 * meta->subbuf_size / EVENT_LARGE;
+
+	ASSERT_NE(MAP_FAILED, absent);
+	ASSERT_EQ(0, instance_write(&self->ti, "events/exceptions/page_fault_kernel/enable", "1"));
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(0, write_nothing(&self->ti, absent, EVENT_LARGE + i % 50));
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+		ASSERT_EQ(meta->entries, meta->read);
+	}
+	ASSERT_EQ(0, instance_write(&self->ti, "events/exceptions/page_fault_kernel/enable", "0"));
+	EXPECT_EQ(0, self->tally.malformed);
+	EXPECT_EQ(0, meta->overrun);
+	EXPECT_LE(2 * rounds, self->tally.others);
+	munmap(absent, page);
+}
+#endif
+
 /* READ-9 */
 TEST_F(reader, not_mapped_answers_ENODEV_before_any_wait)
 {
