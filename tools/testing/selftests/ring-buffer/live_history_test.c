@@ -5,6 +5,7 @@
  * of the index when there is no observer any more.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 
@@ -139,6 +140,25 @@ TEST_F(live_history, the_first_observer_sees_what_is_unread)
 	expect_accounted(_metadata, &self->ti, &self->w);
 }
 
+/* LIVE-23: ... and what is behind a sub-buffer whose memory read() took along. */
+TEST_F(live_history, the_first_observer_sees_what_read_has_left)
+{
+	static unsigned char page[LARGE_SUBBUF_KB * 1024];
+	size_t subbuf = self->ti.subbuf_kb * 1024;
+	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+
+	ASSERT_LE(0, raw);
+	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * subbuf, EVENT_LARGE));
+	ASSERT_LT(0, read(raw, page, subbuf));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_LE(0, watch(&self->w));
+	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "read events"), self->w.o.first);
+	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "entries"), self->w.o.seen);
+	expect_accounted(_metadata, &self->ti, &self->w);
+	close(raw);
+}
+
 /* LIVE-25: An epoch, and generations, of one observer are those of the next. */
 TEST_F(live_history, the_index_stays_when_nobody_observes)
 {
@@ -262,6 +282,74 @@ TEST_F(live_history, it_begins_beside_a_busy_writer_and_a_busy_reader)
 	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_SMALL));
 	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
 	EXPECT_EQ(5, self->tally.seen);
+}
+
+/* A child that keeps the instance's CPU as a real-time task, from its byte on. */
+static pid_t fork_hog(struct trace_instance *ti, int ready)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (run_on_cpu(ti->cpu) || sched_setscheduler(0, SCHED_FIFO, &param) ||
+	    write(ready, "r", 1) != 1)
+		_exit(1);
+	for (;;)
+		;
+}
+
+#define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
+
+/* LIVE-28: The first observer waits for the CPU, here for ever, and can be killed. */
+TEST_F(live_history, the_first_observer_can_be_killed_while_it_waits_for_the_cpu)
+{
+	char runtime[32], c;
+	int ready[2];
+	pid_t opener;
+
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_LT(0, read_file(RT_RUNTIME, runtime, sizeof(runtime)));
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	ASSERT_EQ(0, write_file(RT_RUNTIME, "-1"));
+	self->pid = fork_hog(&self->ti, ready[1]);
+	ASSERT_LT(0, self->pid);
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	opener = fork();
+	ASSERT_LE(0, opener);
+	if (!opener)
+		_exit(live_file(&self->ti, self->ti.cpu) < 0);
+	EXPECT_TRUE(child_waits(opener, WOKEN_MS));
+	kill(opener, SIGKILL);
+	EXPECT_EQ(128 + SIGKILL, child_status(opener, WOKEN_MS));
+	EXPECT_EQ(0, kill_child(self->pid));
+	self->pid = 0;
+	EXPECT_EQ(0, write_file(RT_RUNTIME, runtime));
+	expect_unmapped(_metadata, &self->ti);
+	ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	expect_accounted(_metadata, &self->ti, &self->w);
+}
+
+/* LIVE-25: The index of a buffer that is resized is freed. */
+TEST_F(live_history, indexes_that_come_and_go_leak_no_memory)
+{
+	const unsigned int rounds = 300;
+	long long before, after;
+	unsigned int i;
+
+	/* An index is two pages, at least. */
+	ASSERT_EQ(0, make_anew(self, 150));
+	before = memory_kb("VmallocUsed");
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(0, observe_shortly(self));
+		ASSERT_EQ(0, make_anew(self, 150));
+	}
+	after = memory_kb("VmallocUsed");
+	ASSERT_LT(0, before);
+	EXPECT_GT(rounds * getpagesize() / 1024, after - before)
+		TH_LOG("%lld KiB before, %lld after", before, after);
 }
 
 /* LIVE-25: The state after the tenth time is that after the first. */

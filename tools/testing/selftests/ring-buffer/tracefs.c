@@ -533,17 +533,27 @@ static char task_state(pid_t pid)
 	return end && end[1] ? end[2] : 0;
 }
 
-bool child_sleeps(pid_t pid, unsigned int ms)
+static bool child_gets(pid_t pid, char wanted, unsigned int ms)
 {
 	long long end = monotonic_ns() + ms * 1000000LL;
 	char state;
 
-	while ((state = task_state(pid)) != 'S') {
+	while ((state = task_state(pid)) != wanted) {
 		if (!state || state == 'Z' || monotonic_ns() >= end)
 			return false;
 		sleep_ms(1);
 	}
 	return true;
+}
+
+bool child_sleeps(pid_t pid, unsigned int ms)
+{
+	return child_gets(pid, 'S', ms);
+}
+
+bool child_waits(pid_t pid, unsigned int ms)
+{
+	return child_gets(pid, 'D', ms);
 }
 
 int kill_child(pid_t pid)

@@ -118,6 +118,8 @@ void sleep_ms(unsigned int ms);
 int child_status(pid_t pid, unsigned int ms);
 /* Waits for a child to sleep where a signal would wake it, for at most @ms. */
 bool child_sleeps(pid_t pid, unsigned int ms);
+/* ... where only one would that kills it. */
+bool child_waits(pid_t pid, unsigned int ms);
 /* -ESRCH: it had ended by itself. */
 int kill_child(pid_t pid);
 
