@@ -551,6 +551,9 @@ static void swap_cpu_exchanges_the_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, elsewhere, rbt_entries_elsewhere(rbt));
 	KUNIT_EXPECT_EQ(test, 0UL, rbt_entries_elsewhere(&other));
 	if (want) {
+		/* Whichever of the two is mapped */
+		KUNIT_EXPECT_EQ(test, want,
+				ring_buffer_swap_cpu(other.buffer, rbt->buffer, rbt->cpu));
 		rbt_expect_consume(test, rbt, 0, 10);
 		rbt_expect_consume(test, &other, 1000, 1020);
 	} else {
