@@ -332,6 +332,51 @@ TEST_F(live_history, the_first_observer_can_be_killed_while_it_waits_for_the_cpu
 	expect_accounted(_metadata, &self->ti, &self->w);
 }
 
+/* So often were interrupts turned off, as @watcher traced, while the index was made. */
+static long times_off(const struct trace_instance *watcher)
+{
+	int fd = cpu_file(watcher, watcher->cpu, "trace", O_RDONLY);
+	FILE *trace = fd < 0 ? NULL : fdopen(fd, "r");
+	bool making = false;
+	char line[512];
+	long times = 0;
+
+	if (!trace)
+		return -EIO;
+	while (fgets(line, sizeof(line), trace)) {
+		if (strstr(line, "function rb_live_begin_work"))
+			making = strstr(line, "workqueue_execute_start");
+		times += making && strstr(line, "irq_disable");
+	}
+	fclose(trace);
+	return times;
+}
+
+/* COST-6: 64 sub-buffers at a time. */
+TEST_F(live_history, a_large_buffer_is_described_in_parts)
+{
+	unsigned int subbufs = self->ti.subbuf_kb * 1024 > getpagesize() ? 130 : 2000;
+	static const char * const events[] = {
+		"events/workqueue/workqueue_execute_start/enable",
+		"events/workqueue/workqueue_execute_end/enable",
+		"events/preemptirq/irq_disable/enable",
+	};
+	struct trace_instance other;
+	unsigned int i;
+
+	ASSERT_EQ(0, make_anew(self, subbufs + 1));
+	ASSERT_LT(0, write_bytes(&self->ti, subbufs * self->ti.subbuf_kb * 1024, EVENT_LARGE));
+	ASSERT_EQ(0, instance_open(&other, false, 0));
+	EXPECT_EQ(0, instance_write(&other, "buffer_size_kb", "8192"));
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		EXPECT_EQ(0, instance_write(&other, events[i], "1"));
+	EXPECT_EQ(0, observe_shortly(self));
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		EXPECT_EQ(0, instance_write(&other, events[i], "0"));
+	EXPECT_LE(subbufs / 64, times_off(&other));
+	EXPECT_EQ(0, instance_close(&other));
+}
+
 /* LIVE-25: The index of a buffer that is resized is freed. */
 TEST_F(live_history, indexes_that_come_and_go_leak_no_memory)
 {
