@@ -904,6 +904,20 @@ TEST_F(unmapped, a_histogram_snapshot_that_failed_does_not_count)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+/* SNAP-4: The histogram of an event that stays counts, whichever other event goes. */
+TEST_F(unmapped, a_histogram_snapshot_counts_when_another_event_goes)
+{
+	static const char events[] = TRACEFS_DIR "/synthetic_events";
+
+	ASSERT_EQ(0, instance_write(&self->ti, HIST_TRIGGER, HIST_SNAPSHOT));
+	ASSERT_EQ(0, write_file(events, "ring_buffer_test int number"));
+	/* It is opened to be emptied. */
+	ASSERT_EQ(0, write_file(events, ""));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	ASSERT_EQ(0, instance_write(&self->ti, HIST_TRIGGER, "!" HIST_SNAPSHOT));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
 /* SNAP-4: A histogram with no snapshot is none of these users. */
 TEST_F(unmapped, a_histogram_without_snapshot_does_not_count)
 {
