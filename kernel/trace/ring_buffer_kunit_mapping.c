@@ -297,6 +297,13 @@ static void live_index_tells_commit_overruns(struct kunit *test)
 	overrun = rbt_overrun_commit(test, rbt);
 	KUNIT_EXPECT_LT(test, 0ULL, overrun);
 	KUNIT_EXPECT_EQ(test, overrun, rbt_index(observer)->commit_overrun);
+	/* The writer is on the reader's sub-buffer */
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	rbt_write(rbt, 8);
+	rbt_consume_many(rbt, 1);
+	overrun = rbt_overrun_commit(test, rbt);
+	KUNIT_EXPECT_LT(test, 0ULL, overrun);
+	KUNIT_EXPECT_EQ(test, overrun, rbt_index(observer)->commit_overrun);
 	ring_buffer_observer_free(observer);
 }
 
