@@ -352,6 +352,48 @@ static long times_off(const struct trace_instance *watcher)
 	return times;
 }
 
+/* LIVE-25: So is that of an instance that is removed. */
+TEST_F(live_history, indexes_of_removed_instances_leak_no_memory)
+{
+	const unsigned int rounds = 20;
+	struct trace_instance other;
+	long long before, after;
+	unsigned int i;
+	int fd;
+
+	/* That is 64 KiB for an index, and less where pages are larger. */
+	before = memory_kb("VmallocUsed");
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(0, instance_open(&other, false, 0));
+		ASSERT_EQ(0, cpu_write(&other, other.cpu, "buffer_size_kb", "8192"));
+		fd = live_file(&other, other.cpu);
+		ASSERT_LE(0, fd);
+		close(fd);
+		ASSERT_EQ(0, instance_close(&other));
+	}
+	after = memory_kb("VmallocUsed");
+	ASSERT_LT(0, before);
+	EXPECT_GT(rounds * 32, after - before)
+		TH_LOG("%lld KiB before, %lld after", before, after);
+}
+
+/* LIVE-25: Sub-buffers of another size are others, and have another index. */
+TEST_F(live_history, the_index_of_another_sub_buffer_size_is_another)
+{
+	unsigned int kb = 2 * self->ti.subbuf_kb;
+	uint64_t epoch;
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
+	epoch = self->w.map.index->epoch;
+	watcher_close(&self->w);
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb", kb));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	EXPECT_LT(epoch, self->w.map.index->epoch);
+	EXPECT_EQ(kb * 1024, self->w.map.index->subbuf_size);
+	ASSERT_EQ(0, write_events(&self->ti, kb, EVENT_LARGE));
+	expect_accounted(_metadata, &self->ti, &self->w);
+}
+
 /* COST-6: 64 sub-buffers at a time. */
 TEST_F(live_history, a_large_buffer_is_described_in_parts)
 {
