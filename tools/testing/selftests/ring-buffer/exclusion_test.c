@@ -343,6 +343,18 @@ TEST_F(beside, trace_works_and_refreshes_the_meta_page)
 	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
 }
 
+/* READ-11: It pauses the trace while it is read, if that is wanted, and no longer. */
+TEST_F(beside, tracing_goes_on_after_trace_was_read_with_pause_on_trace)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "options/pause-on-trace", "1"));
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	EXPECT_EQ(3, count_trace_lines(&self->ti, "trace"));
+	ASSERT_EQ(0, instance_write(&self->ti, "options/pause-on-trace", "0"));
+	self->tally.next = 0;
+	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
+}
+
 /* Consumes with trace_pipe until it has nothing more. */
 static long count_trace_pipe(struct trace_instance *ti, size_t bytes)
 {

@@ -107,6 +107,20 @@ TEST_F(meta, nr_subbufs_counts_the_ring_and_the_reader)
 		  (uint64_t)self->mb.meta->nr_subbufs);
 }
 
+/* META-6: A size for all CPUs is that of each, whatever they had. */
+TEST_F(meta, nr_subbufs_follows_the_size_of_all_cpus)
+{
+	uint32_t nr_subbufs = self->mb.meta->nr_subbufs;
+
+	buffer_unmap(&self->mb);
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      4 * self->ti.subbuf_kb));
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb",
+					   TEST_SUBBUFS * self->ti.subbuf_kb));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	EXPECT_EQ(nr_subbufs, self->mb.meta->nr_subbufs);
+}
+
 /* META-3, USER-4 */
 TEST_F(meta, meta_area_is_zero_past_the_struct)
 {

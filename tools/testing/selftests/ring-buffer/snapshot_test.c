@@ -166,6 +166,22 @@ TEST_F(latency, a_latency_tracer_that_goes_leaves_it_to_a_trigger)
 	expect_trigger_works(_metadata, &self->ti);
 }
 
+#ifndef NO_HIST_TRIGGERS
+/* SNAP-7: A histogram's snapshot, refused because of the tracer. */
+TEST_F(latency, a_histogram_refused_for_a_latency_tracer_does_not_count)
+{
+	int fd;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
+	EXPECT_NE(0, instance_write(&self->ti, HIST_TRIGGER, HIST_SNAPSHOT));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, map_error(fd, getpagesize(), PROT_READ, MAP_SHARED, 0));
+	close(fd);
+}
+#endif
+
 /* SNAP-11 */
 TEST_F(latency, a_latency_tracer_that_goes_frees_it_where_nothing_else_needs_it)
 {

@@ -106,6 +106,21 @@ TEST_F(size, it_leaves_other_instances_alone)
 	EXPECT_EQ(0, instance_close(&other));
 }
 
+/* SUBBUF-21: The ring has two sub-buffers at least, however little memory is asked for. */
+TEST_F(size, a_buffer_of_the_least_size_works)
+{
+	struct mapped_buffer mb;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "1"));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	EXPECT_EQ(3, mb.meta->nr_subbufs);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, tally_drain(&self->tally, &mb));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.next);
+	buffer_unmap(&mb);
+}
+
 /* SUBBUF-3 */
 TEST_F(size, it_is_rounded_up_to_a_power_of_two_of_pages)
 {
