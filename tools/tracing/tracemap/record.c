@@ -780,6 +780,14 @@ static int record(struct run *run)
 	return name ? child_exit_status(&run->loop.child, name) : EXIT_OK;
 }
 
+/* The file may have been begun. It is whole, without data, if nothing was recorded. */
+static int not_begun(struct run *run)
+{
+	if (run->recording.dat)
+		trace_dat_finish(run->recording.dat, NULL);
+	return EXIT_FAILED;
+}
+
 static void nothing(int sig)
 {
 	(void)sig;
@@ -793,32 +801,65 @@ static void survive_large_files(void)
 	sigaction(SIGXFSZ, &sa, NULL);
 }
 
-static int restore(const struct request *request)
+/* Nothing was changed. */
+static void restore_refused(int error, const char *path, const char *file)
+{
+	if (error == -EBUSY)
+		say("%s: it is being recorded, and will be whole at its end", path);
+	else if (error == -EEXIST)
+		say("%s: it is whole, and %s is not of this recording: nothing was changed",
+		    path, file);
+	else if (error == -ENODATA)
+		say("%s: %s is missing: put it back; or make an empty file of that name, to go on without its events",
+		    path, file);
+	else if (error == -ENOENT)
+		say("%s: there is no such file", path);
+	else if (file)
+		say("%s: %s is not of this recording: move it away", path, file);
+	else
+		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);
+}
+
+static void tell_restored(int error, const struct request *request,
+			  const struct trace_dat_restored *restored)
 {
 	const char *path = request->restore;
 	char text[32];
-	struct moving m = begin_moving(request, path);
+
+	print_bytes(text, sizeof(text), restored->size);
+	switch (error) {
+	case 0:
+		if (!request->quiet)
+			say("%s: whole, %s", path, text);
+		break;
+	case -EINTR:
+		say_stopped(path);
+		break;
+	case -EBUSY:
+	case -EEXIST:
+	case -EINVAL:
+	case -ENODATA:
+	case -ENOENT:
+		restore_refused(error, path, restored->file);
+		break;
+	default:
+		complain(ABOUT_OUTPUT, error, "%s: what is not in it stays in %s.cpuN", path, path);
+	}
+}
+
+static int restore(const struct request *request)
+{
+	struct moving m = begin_moving(request, request->restore);
 	const struct trace_dat_watch watch = { .go_on = go_on_moving, .arg = &m };
-	uint64_t bytes = 0;
+	struct trace_dat_restored restored;
 	int ret = stop_on_signals();
 
 	if (ret)
 		return EXIT_FAILED;
-	ret = trace_dat_restore(path, false, &watch, &bytes);
+	ret = trace_dat_restore(request->restore, false, &watch, &restored);
 	end_moving(&m);
-	print_bytes(text, sizeof(text), bytes);
-	if (ret == -EINTR)
-		say_stopped(path);
-	else if (ret == -EBUSY)
-		say("%s: it is being recorded, and will be whole at its end", path);
-	else if (ret == -EINVAL)
-		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);
-	else if (ret == -ENOENT)
-		say("%s: there is no such file", path);
-	else if (ret)
-		complain(ABOUT_OUTPUT, ret, "%s: what is not in it stays in %s.cpuN", path, path);
-	else if (!request->quiet)
-		say("%s: whole, %s", path, text);
+	tell_restored(ret, request, &restored);
+	free(restored.file);
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -837,7 +878,7 @@ int cmd_record(int argc, char **argv)
 		status = restore(&request);
 	} else if (ret > 0) {
 		run.terminal = isatty(STDERR_FILENO) && !request.live && !request.quiet;
-		status = open_all(&run) ? EXIT_FAILED : record(&run);
+		status = open_all(&run) ? not_begun(&run) : record(&run);
 		close_all(&run);
 		if (status == EXIT_OK && run.failed)
 			status = EXIT_FAILED;

@@ -320,7 +320,18 @@ static int take_format(struct recording *r)
 	return r->zeros ? 0 : -ENOMEM;
 }
 
-static int fail_to_create(int error, const char *path)
+/* The file in the way is of a recording that was killed only if @path is unfinished. */
+static void say_in_the_way(const char *path, const char *in_the_way)
+{
+	if (trace_dat_is_unfinished(path))
+		say("%s: there is %s, as the recording of %s has not been finished: tracemap record --restore %s",
+		    path, in_the_way, path, path);
+	else
+		say("%s: there is %s, a name that the recording needs: move it away, or choose another name with -o",
+		    path, in_the_way);
+}
+
+static int fail_to_create(int error, const char *path, const char *in_the_way)
 {
 	switch (error) {
 	case -EINVAL:
@@ -330,8 +341,11 @@ static int fail_to_create(int error, const char *path)
 		say("%s: it is being recorded: -o takes another name", path);
 		return error;
 	case -EEXIST:
-		say("%s.cpuN or %s.new is of a recording that was killed: tracemap record --restore %s, or remove it",
-		    path, path, path);
+		say_in_the_way(path, in_the_way ? in_the_way : "one of its parts");
+		return error;
+	case -EMEDIUMTYPE:
+		say("%s: it is no trace.dat file, and is not overwritten: remove it, or choose another name with -o",
+		    path);
 		return error;
 	case -ENOSPC:
 	case -EDQUOT:
@@ -346,6 +360,7 @@ static int fail_to_create(int error, const char *path)
 int recording_open(struct recording *r, struct tracemap *t, const char *top,
 		   const char *dir, const char *path)
 {
+	char *in_the_way;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
@@ -360,8 +375,11 @@ int recording_open(struct recording *r, struct tracemap *t, const char *top,
 	ret = trace_head_new(&r->head, top, dir, r->nr_cpus, r->page_size);
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir);
-	ret = trace_dat_create(&r->dat, path, r->head, r->nr_cpus, r->page_size);
-	return ret ? fail_to_create(ret, path) : 0;
+	ret = trace_dat_create(&r->dat, path, r->head, r->nr_cpus, r->page_size, &in_the_way);
+	if (ret)
+		ret = fail_to_create(ret, path, in_the_way);
+	free(in_the_way);
+	return ret;
 }
 
 void recording_close(struct recording *r)

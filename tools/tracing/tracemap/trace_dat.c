@@ -32,6 +32,20 @@ struct region {
 	uint64_t size;
 };
 
+/*
+ * Right behind the table, where trace-cmd does not look, FILE has this mark, and for each
+ * CPU a byte: what there is of its part. The table, the mark and the states are written
+ * together.
+ */
+static const char mark[8] = "parts 1";
+
+enum state {
+	STATE_NONE,	/* FILE is whole, and has no part: a file of that name is not its part */
+	STATE_NEEDED,	/* the part may have data that FILE does not have */
+	STATE_MOVED,	/* FILE has all of its data, and the part may be removed */
+	NR_STATES,
+};
+
 /**
  * struct part - FILE.cpuN
  * @fd: -1: there is none
@@ -59,7 +73,8 @@ struct trace_dat {
 	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
 	int failed;		/* to sync: the disk may not have what was moved */
 	bool reserved;		/* FILE may have space behind its end */
-	struct region *regions;
+	struct region *regions;	/* the table; the mark and the states are behind it */
+	unsigned char *states;	/* enum state, of each CPU */
 	struct part *parts;
 };
 
@@ -109,12 +124,26 @@ static int write_at(int fd, const void *data, size_t size, uint64_t at)
 
 static uint64_t table_size(const struct trace_dat *dat)
 {
-	return dat->nr_cpus * sizeof(*dat->regions);
+	return dat->nr_cpus * (sizeof(*dat->regions) + sizeof(*dat->states)) + sizeof(mark);
 }
 
 static int write_table(struct trace_dat *dat)
 {
 	return write_at(dat->fd, dat->regions, table_size(dat), dat->table);
+}
+
+/* A name is on the disk before what it stood for goes, and is gone before FILE says so. */
+static void sync_folder(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	/* Not every file system can. */
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+	free(copy);
 }
 
 /* ---- The parts ---- */
@@ -164,8 +193,8 @@ static bool is_left_over(const char *name, const char *file)
 	return !name[strspn(name, "0123456789")];
 }
 
-/* Whether a killed recording has left something, of how many CPUs it was. */
-static int look_for_left_over(const struct trace_dat *dat)
+/* @found: set to the name of a file that is beside it, to be freed; NULL: there is none */
+static int find_left_over(const struct trace_dat *dat, char **found)
 {
 	const char *file = strrchr(dat->path, '/') + 1;
 	char *path = strdup(dat->path);
@@ -173,14 +202,18 @@ static int look_for_left_over(const struct trace_dat *dat)
 	int ret = 0;
 	DIR *dir;
 
+	*found = NULL;
 	if (!path)
 		return -ENOMEM;
 	dir = opendir(dirname(path));
 	if (!dir)
 		ret = -errno;
-	while (!ret && (entry = readdir(dir))) {
-		if (is_left_over(entry->d_name, file))
-			ret = -EEXIST;
+	while (!ret && !*found && (entry = readdir(dir))) {
+		if (is_left_over(entry->d_name, file) &&
+		    asprintf(found, "%s/%s", strcmp(path, "/") ? path : "", entry->d_name) < 0) {
+			*found = NULL;
+			ret = -ENOMEM;
+		}
 	}
 	if (dir)
 		closedir(dir);
@@ -188,14 +221,38 @@ static int look_for_left_over(const struct trace_dat *dat)
 	return ret;
 }
 
-/* Whether parts can be made there: it is too late to find out when their data come. */
-static int try_part(struct trace_dat *dat)
+/* As readable for others as the file is. */
+static int make_part(struct trace_dat *dat, unsigned int cpu)
 {
-	int ret = dat->nr_cpus ? open_part(dat, dat->nr_cpus - 1, O_CREAT | O_EXCL, 0600) : 0;
+	struct stat st;
 
-	if (!ret && dat->nr_cpus)
-		remove_part(dat, dat->nr_cpus - 1);
-	return ret;
+	if (fstat(dat->fd, &st))
+		return -errno;
+	return open_part(dat, cpu, O_CREAT | O_EXCL, st.st_mode & 0666);
+}
+
+static void remove_parts(struct trace_dat *dat)
+{
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		if (dat->parts[i].fd >= 0)
+			remove_part(dat, i);
+	}
+}
+
+/* Of all CPUs, before FILE tells that there are any: so each that it needs is there. */
+static int make_parts(struct trace_dat *dat)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++)
+		ret = make_part(dat, i);
+	if (ret) {
+		remove_parts(dat);
+		return ret;
+	}
+	sync_folder(dat->path);
+	memset(dat->states, STATE_NEEDED, dat->nr_cpus);
+	return 0;
 }
 
 /* ---- The beginning ---- */
@@ -210,7 +267,7 @@ static struct trace_dat *new_dat(unsigned int nr_cpus, unsigned int page_size)
 	dat->fd = -1;
 	dat->nr_cpus = nr_cpus;
 	dat->page_size = page_size;
-	dat->regions = calloc(nr_cpus, sizeof(*dat->regions));
+	dat->regions = calloc(1, table_size(dat));
 	dat->parts = calloc(nr_cpus, sizeof(*dat->parts));
 	for (unsigned int i = 0; dat->parts && i < nr_cpus; i++)
 		dat->parts[i].fd = -1;
@@ -218,6 +275,8 @@ static struct trace_dat *new_dat(unsigned int nr_cpus, unsigned int page_size)
 		trace_dat_close(dat);
 		return NULL;
 	}
+	memcpy(dat->regions + nr_cpus, mark, sizeof(mark));
+	dat->states = (unsigned char *)(dat->regions + nr_cpus) + sizeof(mark);
 	return dat;
 }
 
@@ -314,7 +373,16 @@ static bool still_is(const char *path, int fd)
 	       at.st_ino == of.st_ino;
 }
 
-static int check_file(struct trace_dat *dat, const char *path)
+/* What was never written to, or what begins as any version of the format does. */
+static bool may_be_replaced(int fd)
+{
+	char begin[TRACE_HEAD_MAGIC_SIZE];
+	ssize_t n = pread(fd, begin, sizeof(begin), 0);
+
+	return !n || (n == sizeof(begin) && trace_head_magic(begin));
+}
+
+static int check_file(struct trace_dat *dat, const char *path, char **in_the_way)
 {
 	struct stat st;
 	int ret;
@@ -330,7 +398,10 @@ static int check_file(struct trace_dat *dat, const char *path)
 	dat->path = realpath(path, NULL);
 	if (!dat->path)
 		return -errno;
-	return look_for_left_over(dat) ?: try_part(dat);
+	ret = find_left_over(dat, in_the_way);
+	if (ret || *in_the_way)
+		return ret ? ret : -EEXIST;
+	return may_be_replaced(dat->fd) ? 0 : -EMEDIUMTYPE;
 }
 
 /* @made: whether it was not there before */
@@ -345,18 +416,19 @@ static int open_file(const char *path, bool *made)
 }
 
 int trace_dat_create(struct trace_dat **datp, const char *path, const struct trace_head *head,
-		     unsigned int nr_cpus, unsigned int page_size)
+		     unsigned int nr_cpus, unsigned int page_size, char **in_the_way)
 {
 	struct trace_dat *dat = new_dat(nr_cpus, page_size);
 	bool made = false, begun = false;
 	int ret;
 
+	*in_the_way = NULL;
 	if (!dat)
 		return -ENOMEM;
 	dat->head = head;
 	dat->fd = open_file(path, &made);
 	dat->lock = dat->fd;
-	ret = dat->fd < 0 ? dat->fd : check_file(dat, path);
+	ret = dat->fd < 0 ? dat->fd : check_file(dat, path, in_the_way) ?: make_parts(dat);
 	if (!ret) {
 		begun = true;
 		ret = ftruncate(dat->fd, 0) ? -errno : begin(dat);
@@ -365,6 +437,7 @@ int trace_dat_create(struct trace_dat **datp, const char *path, const struct tra
 		*datp = dat;
 		return 0;
 	}
+	remove_parts(dat);
 	/* Nothing could be read of half a head. What is busy is another recording's. */
 	if (made && ret != -EBUSY)
 		unlink(path);
@@ -396,16 +469,6 @@ void trace_dat_close(struct trace_dat *dat)
 
 /* ---- Data ---- */
 
-/* As readable for others as the file is. */
-static int make_part(struct trace_dat *dat, unsigned int cpu)
-{
-	struct stat st;
-
-	if (fstat(dat->fd, &st))
-		return -errno;
-	return open_part(dat, cpu, O_CREAT | O_EXCL, st.st_mode & 0666);
-}
-
 /*
  * Of a page that is there the header comes last, which tells how much is behind it: if
  * the recorder is killed before, the events of the page are as they were. (The number of
@@ -432,8 +495,6 @@ int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 
 	if (dat->size - part->size + end > dat->limit)
 		return -EFBIG;
-	if (part->fd < 0)
-		ret = make_part(dat, cpu);
 	for (int i = 0; i < nr; i++) {
 		memcpy(parts + nr_parts, pages[i].part, pages[i].nr_parts * sizeof(*parts));
 		nr_parts += pages[i].nr_parts;
@@ -442,7 +503,7 @@ int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 		ret = write_pages(part, parts, nr_parts, at);
 	if (ret)
 		end = part->size;
-	if ((ret || end < part->size) && part->fd >= 0 && ftruncate(part->fd, end) && !ret)
+	if ((ret || end < part->size) && ftruncate(part->fd, end) && !ret)
 		ret = -errno;
 	dat->size += end - part->size;
 	part->size = end;
@@ -476,20 +537,6 @@ static int open_like(const struct trace_dat *dat, const char *path)
 		return ret;
 	}
 	return fd;
-}
-
-/* The name is on the disk before what it stood for goes. */
-static void sync_folder(const char *path)
-{
-	char *copy = strdup(path);
-	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	/* Not every file system can: what follows is synced in any case. */
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
-	free(copy);
 }
 
 static int replace(struct trace_dat *dat, const struct bytes *head, const char *path)
@@ -555,20 +602,48 @@ static void shorten_part(struct trace_dat *dat, unsigned int cpu, uint64_t size)
 		part->freed = size;
 }
 
+/* Returns whether all are. */
+static bool tell_moved(struct trace_dat *dat)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		if (dat->regions[i].size == dat->parts[i].size)
+			dat->states[i] = STATE_MOVED;
+		else
+			all = false;
+	}
+	return all;
+}
+
+/* All parts are gone, also from the disk, before FILE tells that it has none. */
+static int tell_whole(struct trace_dat *dat)
+{
+	sync_folder(dat->path);
+	memset(dat->states, STATE_NONE, dat->nr_cpus);
+	return write_table(dat);
+}
+
 /*
  * What was moved is on the disk before the table tells so, and the table is before the
  * parts let it go. The kernel tells once only that it could not write to the disk.
  */
 static int let_go(struct trace_dat *dat)
 {
+	bool all = false;
+
 	if (!dat->failed)
-		dat->failed = sync_data(dat) ?: write_table(dat) ?: sync_data(dat);
+		dat->failed = sync_data(dat);
+	if (!dat->failed) {
+		all = tell_moved(dat);
+		dat->failed = write_table(dat) ?: sync_data(dat);
+	}
 	if (dat->failed)
 		return dat->failed;
 	dat->unsynced = 0;
 	for (unsigned int i = 0; i < dat->nr_cpus; i++)
 		shorten_part(dat, i, dat->regions[i].size);
-	return 0;
+	return all ? tell_whole(dat) : 0;
 }
 
 /* Where the kernel does not copy. */
@@ -676,9 +751,15 @@ static bool may_be_part(const struct trace_dat *dat, const struct stat *st)
 	       (st->st_uid == file.st_uid || st->st_uid == geteuid());
 }
 
+/* Of a part that was moved as a whole, nothing may be behind what was. */
+static bool is_moved(const struct trace_dat *dat, unsigned int cpu, const struct stat *st)
+{
+	return (uint64_t)st->st_size < dat->regions[cpu].size + dat->page_size;
+}
+
 /*
- * What both files have of a CPU. Half a page is no page. A part that has less than
- * FILE was moved as a whole: its name is there again, as the machine has crashed.
+ * What both files have of a CPU. Half a page is no page. A part that was moved as a whole
+ * may have less than FILE: its name is there again, as the machine has crashed.
  */
 static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 {
@@ -689,11 +770,15 @@ static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 
 	if (ret == -ELOOP || in_file % dat->page_size)
 		return -EINVAL;
-	if (ret && ret != -ENOENT)
+	if (ret == -ENOENT)
+		ret = dat->states[cpu] == STATE_NEEDED ? -ENODATA : 0;
+	if (ret)
 		return ret;
-	if (!ret && fstat(part->fd, &st))
+	if (part->fd >= 0 && fstat(part->fd, &st))
 		return -errno;
-	if (!ret && !may_be_part(dat, &st))
+	if (part->fd >= 0 && !may_be_part(dat, &st))
+		return -EINVAL;
+	if (dat->states[cpu] == STATE_MOVED && !is_moved(dat, cpu, &st))
 		return -EINVAL;
 	part->size = st.st_size / dat->page_size * dat->page_size;
 	if (part->size < in_file)
@@ -716,31 +801,81 @@ static bool belong_together(const struct trace_dat *dat)
 	return true;
 }
 
-static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch)
+/* It is as it was, and so is what is beside it, which is not its own. */
+static int leave_whole(struct trace_dat *dat, struct trace_dat_restored *restored)
 {
-	bool parts = false;
+	for (unsigned int i = 0; i < dat->nr_cpus; i++)
+		dat->size += dat->regions[i].size;
+	return find_left_over(dat, &restored->file) ?: restored->file ? -EEXIST : 0;
+}
+
+static bool is_whole(const struct trace_dat *dat)
+{
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		if (dat->states[i] != STATE_NONE)
+			return false;
+	}
+	return true;
+}
+
+/* What was to be the file, and did not come to it; not a file of another program. */
+static void remove_new(const struct trace_dat *dat)
+{
+	FILE *file;
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s.new", dat->path) < 0)
+		return;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (file && lock(fd, LOCK_NB) != -EBUSY && trace_head_begins(file))
+		unlink(path);
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
+static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch,
+		   struct trace_dat_restored *restored)
+{
 	int ret = 0;
 
+	if (is_whole(dat))
+		return leave_whole(dat, restored);
 	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
 		ret = look_at_part(dat, i);
+		if (ret)
+			restored->file = part_path(dat, i);
 		dat->size += dat->parts[i].size;
-		parts |= dat->parts[i].fd >= 0;
 	}
 	if (ret || !belong_together(dat))
 		return ret ? ret : -EINVAL;
 	dat->reserved = true;
-	if (parts)
-		return trace_dat_finish(dat, watch);
-	free_reserve(dat);
-	return 0;
+	ret = trace_dat_finish(dat, watch);
+	if (!ret)
+		remove_new(dat);
+	return ret;
+}
+
+static bool table_is_ours(const struct trace_dat *dat)
+{
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		if (dat->states[i] >= NR_STATES)
+			return false;
+	}
+	return !memcmp(dat->regions + dat->nr_cpus, mark, sizeof(mark));
 }
 
 /* Returns -EINVAL if it has no head of ours, or no table. */
-static int read_head(struct trace_dat **dat, int fd)
+static int read_head(struct trace_dat **datp, int fd)
 {
 	FILE *file = fdopen(dup(fd), "re");
 	struct trace_head_found found;
 	bool is_ours = file && trace_head_find(file, &found);
+	struct trace_dat *dat;
 	struct stat st;
 
 	if (file)
@@ -748,28 +883,26 @@ static int read_head(struct trace_dat **dat, int fd)
 	if (!is_ours || fstat(fd, &st) || !found.page_size ||
 	    found.table + found.nr_cpus * sizeof(struct region) > (uint64_t)st.st_size)
 		return -EINVAL;
-	*dat = new_dat(found.nr_cpus, found.page_size);
-	if (!*dat)
+	dat = new_dat(found.nr_cpus, found.page_size);
+	*datp = dat;
+	if (!dat)
 		return -ENOMEM;
-	(*dat)->table = found.table;
-	return pread(fd, (*dat)->regions, table_size(*dat), found.table) < 0 ? -errno : 0;
+	dat->table = found.table;
+	if (pread(fd, dat->regions, table_size(dat), found.table) != (ssize_t)table_size(dat))
+		return -EINVAL;
+	return table_is_ours(dat) ? 0 : -EINVAL;
 }
 
-/* What was to be the file, and did not come to it; not another recording's. */
-static void remove_new(const struct trace_dat *dat)
+bool trace_dat_is_unfinished(const char *path)
 {
-	char *path;
-	int fd;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct trace_dat *dat = NULL;
+	bool unfinished = fd >= 0 && !read_head(&dat, fd) && !is_whole(dat);
 
-	if (asprintf(&path, "%s.new", dat->path) < 0)
-		return;
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0) {
-		if (lock(fd, LOCK_NB) != -EBUSY)
-			unlink(path);
+	trace_dat_close(dat);
+	if (fd >= 0)
 		close(fd);
-	}
-	free(path);
+	return unfinished;
 }
 
 /*
@@ -793,12 +926,13 @@ static int open_locked(const char *path, bool wait)
 }
 
 int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch *watch,
-		      uint64_t *size)
+		      struct trace_dat_restored *restored)
 {
 	int fd = open_locked(path, wait);
 	struct trace_dat *dat = NULL;
 	int ret;
 
+	*restored = (struct trace_dat_restored){ .size = 0 };
 	if (fd < 0)
 		return fd;
 	ret = read_head(&dat, fd);
@@ -807,10 +941,8 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 		dat->lock = fd;
 		dat->path = realpath(path, NULL);
 		if (!ret)
-			ret = dat->path ? restore(dat, watch) : -errno;
-		if (!ret)
-			remove_new(dat);
-		*size = dat->size;
+			ret = dat->path ? restore(dat, watch, restored) : -errno;
+		restored->size = dat->size;
 		trace_dat_close(dat);
 	} else {
 		close(fd);

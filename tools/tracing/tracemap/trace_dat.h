@@ -11,7 +11,12 @@
  *
  * FILE can be read at any time. Its table tells how much data it has of each CPU, and
  * FILE.cpuN has the rest. If the recorder was killed at any time, trace_dat_restore() moves
- * the rest.
+ * the rest. FILE also tells of each CPU whether its FILE.cpuN is needed: all of them are
+ * made before FILE tells so, even of CPUs that never have data, and removed before FILE
+ * tells that it is whole.
+ *
+ * Before the data are moved, FILE is replaced by one whose head tells more. It is written
+ * as FILE.new.
  */
 #ifndef _TRACEMAP_TRACE_DAT_H
 #define _TRACEMAP_TRACE_DAT_H
@@ -43,12 +48,16 @@ struct trace_dat_watch {
  * @nr_cpus: for how many CPUs there will be data
  * @page_size: bytes of a page
  *
+ * @in_the_way: set to the name of a @path.cpuN or @path.new that is there, to be freed, or
+ *	to NULL
+ *
  * Return: 0; -EINVAL if @path is no regular file; -EBUSY if it is being recorded;
- * -EEXIST if there is a @path.cpuN; or another negative errno. In these three cases the
- * file is as it was. After another error it is gone, or empty if it was there before.
+ * -EEXIST if there is a @path.cpuN or @path.new; -EMEDIUMTYPE if it has something else than
+ * a trace.dat file; or another negative errno. In these four cases the file is as it was.
+ * After another error it is gone, or empty if it was there before.
  */
 int trace_dat_create(struct trace_dat **dat, const char *path, const struct trace_head *head,
-		     unsigned int nr_cpus, unsigned int page_size);
+		     unsigned int nr_cpus, unsigned int page_size, char **in_the_way);
 
 /**
  * trace_dat_write - write pages
@@ -86,16 +95,33 @@ int trace_dat_finish(struct trace_dat *dat, const struct trace_dat_watch *watch)
 void trace_dat_close(struct trace_dat *dat);
 
 /**
+ * struct trace_dat_restored - what trace_dat_restore() has found
+ * @size: bytes of data that the file has
+ * @file: the name of a file that the error is about, to be freed; or NULL
+ */
+struct trace_dat_restored {
+	uint64_t size;
+	char *file;
+};
+
+/**
  * trace_dat_restore - finish a file whose recorder was killed
  * @path: the name of the file
  * @wait: whether to wait until it is not recorded any more
  * @watch: what to call meanwhile, or NULL
- * @size: set to the bytes of data that it has then
+ * @restored: to fill
  *
- * Return: 0; -EBUSY if it is being recorded; -EINVAL if tracemap did not begin it, or if
- * the @path.cpuN do not belong to it; or what trace_dat_finish() returns
+ * A file that is whole is not changed, and neither is any file beside it.
+ *
+ * Return: 0; -EBUSY if it is being recorded; -EEXIST if it is whole, and a @path.cpuN or
+ * @path.new that is there is not of it; -ENODATA if a @path.cpuN is missing; -EINVAL if
+ * tracemap did not begin it, or if the @path.cpuN do not belong to it; or what
+ * trace_dat_finish() returns. After -EEXIST, -ENODATA and -EINVAL all files are as they were
  */
 int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch *watch,
-		      uint64_t *size);
+		      struct trace_dat_restored *restored);
+
+/* Whether the file is one that trace_dat_restore() would have to finish. */
+bool trace_dat_is_unfinished(const char *path);
 
 #endif /* _TRACEMAP_TRACE_DAT_H */

@@ -87,12 +87,15 @@ static unsigned int pages_of(unsigned int cpu)
 	return cpu * (cpu - 1) * PAGES / 2 + !cpu;
 }
 
+/* What is behind the head: a table, a mark, and a byte for each CPU. */
+enum { TABLE_SIZE = CPUS * 16 + 8 + CPUS };
+
 /* The file begins with this head and has so many bytes of data, all where they belong. */
 static void check_data(const char *path, const struct trace_head *head, uint64_t wanted)
 {
 	uint64_t region[CPUS][2], page[PAGE / 8], size = 0;
 	size_t table = head_size(head);
-	uint64_t to = (table + sizeof(region) + PAGE - 1) / PAGE * PAGE;
+	uint64_t to = (table + TABLE_SIZE + PAGE - 1) / PAGE * PAGE;
 	int fd = open(path, O_RDONLY);
 	struct stat st;
 
@@ -128,6 +131,34 @@ struct recorded {
 	struct trace_dat *dat;
 };
 
+/* As trace_dat_create(), of which this is what is in the way. */
+static char in_the_way[320];
+
+static int create(struct recorded *r, const char *path)
+{
+	char *file;
+	int ret = trace_dat_create(&r->dat, path, r->head, CPUS, PAGE, &file);
+
+	snprintf(in_the_way, sizeof(in_the_way), "%s", file ? file : "");
+	free(file);
+	return ret;
+}
+
+/* As trace_dat_restore(), of which this is the file that the error is about. */
+static char restore_file[320];
+
+static int try_restore(const char *path, uint64_t *size)
+{
+	struct trace_dat_restored restored;
+	int ret = trace_dat_restore(path, false, NULL, &restored);
+
+	snprintf(restore_file, sizeof(restore_file), "%s", restored.file ? restored.file : "");
+	free(restored.file);
+	if (size)
+		*size = restored.size;
+	return ret;
+}
+
 /* All bytes of data. */
 static uint64_t all_data(void)
 {
@@ -146,7 +177,7 @@ static void begin(struct recorded *r, const char *folder)
 	/* By another name: of the top level itself all symbols are told. */
 	snprintf(r->top, sizeof(r->top), "%s/.", r->dir);
 	CHECK(!trace_head_new(&r->head, r->top, r->dir, CPUS, PAGE));
-	CHECK(!trace_dat_create(&r->dat, r->path, r->head, CPUS, PAGE));
+	CHECK(!create(r, r->path));
 	for (unsigned int cpu = CPUS; cpu--; ) {
 		for (unsigned int n = 0; n < pages_of(cpu); n++)
 			write_page(r->dat, cpu, n);
@@ -192,7 +223,7 @@ static struct taken taken(const struct recorded *r)
 /* The whole file, and nothing else is left. */
 static void check_whole(const struct recorded *r)
 {
-	uint64_t front = head_size(r->head) + CPUS * 16;
+	uint64_t front = head_size(r->head) + TABLE_SIZE;
 
 	check_data(r->path, r->head, all_data());
 	CHECK(taken(r).files == 1 && taken(r).size < all_data() + front + PAGE);
@@ -207,8 +238,8 @@ static void test_in(const char *folder)
 	begin(&r, folder);
 	/* While it is recorded: nothing looks larger than it is. */
 	check_data(r.path, r.head, 0);
-	CHECK(taken(&r).files == CPUS);
-	CHECK(taken(&r).size == all_data() + head_size(r.head) + CPUS * 16);
+	CHECK(taken(&r).files == 1 + CPUS && trace_dat_is_unfinished(r.path));
+	CHECK(taken(&r).size == all_data() + head_size(r.head) + TABLE_SIZE);
 	CHECK(!chmod(r.path, 0640));
 
 	put(r.dir, "set_event", "a:three\n");
@@ -219,6 +250,7 @@ static void test_in(const char *folder)
 	check_data(r.path, r.head, 0);
 	CHECK(!trace_dat_finish(r.dat, NULL));
 	check_whole(&r);
+	CHECK(!trace_dat_is_unfinished(r.path));
 	CHECK(!stat(r.path, &st) && (st.st_mode & 0777) == 0640);
 	CHECK(contains(r.path, "77 late") && contains(r.path, "name: three") &&
 	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99") &&
@@ -265,8 +297,15 @@ int __wrap_rename(const char *from, const char *to)
 	return step(__real_rename(from, to));
 }
 
+/* Of so many files, none is removed on the disk when the machine crashes; 0: all are. */
+static unsigned int lost_unlinks;
+
 int __wrap_unlink(const char *path)
 {
+	if (lost_unlinks && !--lost_unlinks)
+		_exit(1);
+	if (lost_unlinks)
+		return 0;
 	return step(__real_unlink(path));
 }
 
@@ -320,8 +359,7 @@ static mode_t mode_of(const char *path, const char *end)
 /* A file that others may not read has parts that they may not read. */
 static void test_modes(const char *folder)
 {
-	struct trace_dat *dat;
-	struct recorded r;
+	struct recorded r, other;
 	char path[320];
 
 	begin(&r, folder);
@@ -329,10 +367,11 @@ static void test_modes(const char *folder)
 	put(r.dir, "private", "");
 	/* Neither is this a part of it. */
 	put(r.dir, "private.cpu1-notes", "");
-	CHECK(!chmod(path, 0600) && !trace_dat_create(&dat, path, r.head, CPUS, PAGE));
-	write_page(dat, 0, 0);
+	other = r;
+	CHECK(!chmod(path, 0600) && !create(&other, path));
+	write_page(other.dat, 0, 0);
 	CHECK(mode_of(path, "") == 0600 && mode_of(path, ".cpu0") == 0600);
-	trace_dat_close(dat);
+	trace_dat_close(other.dat);
 	end(&r);
 }
 
@@ -341,7 +380,7 @@ static int write_limited(struct recorded *r)
 {
 	uint64_t front = (head_size(r->head) + CPUS * 16 + PAGE - 1) / PAGE * PAGE;
 	uint64_t limit = front + (1 << 20) + 3 * PAGE;
-	struct trace_dat *dat;
+	struct recorded limited = *r;
 	struct dat_page page;
 	char path[320];
 	uint64_t subbuf[PAGE / 8] = { 0 };
@@ -350,14 +389,14 @@ static int write_limited(struct recorded *r)
 	signal(SIGXFSZ, SIG_IGN);
 	snprintf(path, sizeof(path), "%s/limited", r->dir);
 	CHECK(!setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limit, limit }));
-	CHECK(!trace_dat_create(&dat, path, r->head, CPUS, PAGE));
-	write_page(dat, 0, 0);
-	write_page(dat, 0, 1);
-	write_page(dat, 1, 0);
+	CHECK(!create(&limited, path));
+	write_page(limited.dat, 0, 0);
+	write_page(limited.dat, 0, 1);
+	write_page(limited.dat, 1, 0);
 	CHECK(dat_pages(&piece, zeros, &page) == 1);
-	CHECK(trace_dat_write(dat, 1, PAGE, &page, 1) == -EFBIG);
-	CHECK(trace_dat_size(dat) == 3 * PAGE && !trace_dat_finish(dat, NULL));
-	trace_dat_close(dat);
+	CHECK(trace_dat_write(limited.dat, 1, PAGE, &page, 1) == -EFBIG);
+	CHECK(trace_dat_size(limited.dat) == 3 * PAGE && !trace_dat_finish(limited.dat, NULL));
+	trace_dat_close(limited.dat);
 	return 0;
 }
 
@@ -438,10 +477,10 @@ static void restore(struct recorded *r)
 {
 	uint64_t size = 0;
 
-	CHECK(!trace_dat_restore(r->path, false, NULL, &size) && size == all_data());
+	CHECK(!try_restore(r->path, &size) && size == all_data());
 	check_whole(r);
 	/* Again it changes nothing. */
-	CHECK(!trace_dat_restore(r->path, false, NULL, &size) && size == all_data());
+	CHECK(!try_restore(r->path, &size) && size == all_data());
 	check_whole(r);
 }
 
@@ -521,10 +560,16 @@ static void test_failed_sync(const char *folder)
 
 	begin(&r, folder);
 	CHECK(!elsewhere(&r, finish_on_a_bad_disk));
-	CHECK(taken(&r).files == CPUS && !data_in_file(&r));
+	CHECK(taken(&r).files == 1 + CPUS && !data_in_file(&r));
 	die(&r);
 	restore(&r);
 	end(&r);
+}
+
+static int finish_and_crash(struct recorded *r)
+{
+	lost_unlinks = CPUS;
+	return trace_dat_finish(r->dat, NULL);
 }
 
 /* The machine crashed: what was moved as a whole has its name again, and not all of it. */
@@ -534,12 +579,111 @@ static void test_part_is_back(const char *folder)
 	char path[320];
 
 	begin(&r, folder);
-	CHECK(!trace_dat_finish(r.dat, NULL));
+	CHECK(!elsewhere(&r, finish_and_crash));
 	die(&r);
 	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 1);
+	CHECK(data_in_file(&r) == all_data() && !truncate(path, PAGE));
 	put(r.dir, "trace.dat.cpu0", "");
+	/* It has more than was moved: that is another file. */
+	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 2);
+	CHECK(!truncate(path, 1 << 20) && try_restore(r.path, NULL) == -EINVAL);
+	CHECK(!strcmp(restore_file, path) && !truncate(path, 0));
+	restore(&r);
+	end(&r);
+}
+
+/* What is in @name is what it was. */
+static void check_file(const struct recorded *r, const char *name, const char *text)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
+	CHECK(contains(path, text));
+}
+
+/* Refused for a file beside it, and both are as they were. */
+static void check_not_of_it(const struct recorded *r, const char *name)
+{
+	struct bytes before = { .error = 0 }, after = { .error = 0 };
+	char path[600];
+	uint64_t size;
+
+	put(r->dir, name, "mine");
+	CHECK(!bytes_add_file(&before, r->path));
+	CHECK(try_restore(r->path, &size) == -EEXIST && size == all_data());
+	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
+	CHECK(!strcmp(restore_file, path));
+	check_file(r, name, "mine");
+	CHECK(!truncate(path, 200000) && try_restore(r->path, NULL) == -EEXIST);
+	CHECK(!bytes_add_file(&after, r->path) && before.size == after.size &&
+	      !memcmp(before.data, after.data, before.size) && !unlink(path));
+	bytes_free(&before);
+	bytes_free(&after);
+}
+
+/* A whole file stays as it is, whatever lies beside it; so does what lies there. */
+static void test_beside_whole(const char *folder)
+{
+	struct recorded r;
+
+	begin(&r, folder);
+	CHECK(!trace_dat_finish(r.dat, NULL));
+	die(&r);
+	check_not_of_it(&r, "trace.dat.cpu0");
+	check_not_of_it(&r, "trace.dat.cpu7");
+	check_not_of_it(&r, "trace.dat.new");
+	restore(&r);
+	end(&r);
+}
+
+/* A part that is missing is told before anything is moved; an empty file can be in its place. */
+static void test_missing_part(const char *folder)
+{
+	char path[320], away[330];
+	struct recorded r;
+	uint64_t size;
+
+	begin(&r, folder);
+	die(&r);
+	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 1);
+	snprintf(away, sizeof(away), "%s.away", path);
+	CHECK(!__real_rename(path, away));
+	CHECK(try_restore(r.path, NULL) == -ENODATA && !strcmp(restore_file, path));
+	CHECK(taken(&r).files == CPUS && !data_in_file(&r));
+	CHECK(!__real_rename(away, path));
+	restore(&r);
+	end(&r);
+
+	begin(&r, folder);
+	die(&r);
 	put(r.dir, strrchr(path, '/') + 1, "");
-	CHECK(!truncate(path, PAGE));
+	CHECK(!try_restore(r.path, &size));
+	CHECK(size == all_data() - (uint64_t)pages_of(CPUS - 1) * PAGE);
+	check_data(r.path, r.head, size);
+	end(&r);
+}
+
+/* A file with the name of the next head is removed only if it is one, or begins as one. */
+static void test_new(const char *folder)
+{
+	struct recorded r;
+	char path[640];
+	int fd;
+
+	begin(&r, folder);
+	die(&r);
+	put(r.dir, "trace.dat.new", "my thesis");
+	CHECK(!try_restore(r.path, NULL));
+	check_file(&r, "trace.dat.new", "my thesis");
+	end(&r);
+
+	begin(&r, folder);
+	die(&r);
+	snprintf(path, sizeof(path), "cp %s %s.new", r.path, r.path);
+	CHECK(!system(path));
+	snprintf(path, sizeof(path), "%s.new", r.path);
+	fd = open(path, O_RDWR);
+	CHECK(fd >= 0 && !ftruncate(fd, head_size(r.head) / 2) && !close(fd));
 	restore(&r);
 	end(&r);
 }
@@ -576,80 +720,75 @@ static void test_damaged_table(const char *folder)
 	int fd;
 
 	begin(&r, folder);
-	CHECK(!trace_dat_finish(r.dat, NULL));
 	die(&r);
 	fd = open(r.path, O_WRONLY);
 	CHECK(fd >= 0 && pwrite(fd, &size, 8, head_size(r.head) + CPUS * 16 - 8) == 8);
-	CHECK(!close(fd) && trace_dat_restore(r.path, false, NULL, &size) == -EINVAL);
+	CHECK(!close(fd) && try_restore(r.path, NULL) == -EINVAL);
 	end(&r);
 }
 
 static void test_refusals_in(const char *folder)
 {
-	struct trace_dat *dat;
-	struct recorded r;
-	uint64_t size;
-	char path[320], other[600];
+	struct recorded r, other;
+	char path[320], name[600];
 
 	begin(&r, folder);
-	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EBUSY);
-	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EBUSY);
+	other = r;
+	CHECK(create(&other, r.path) == -EBUSY && try_restore(r.path, NULL) == -EBUSY);
 	die(&r);
 	/* What is not in the file would be lost. */
-	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
+	CHECK(create(&other, r.path) == -EEXIST && trace_dat_is_unfinished(r.path));
+	CHECK(!strncmp(in_the_way, r.path, strlen(r.path)) && !access(in_the_way, F_OK));
 	snprintf(path, sizeof(path), "%s/other", r.dir);
-	put(r.dir, "other.cpu0", "");
-	CHECK(trace_dat_create(&dat, path, r.head, CPUS, PAGE) == -EEXIST);
-	CHECK(access(path, F_OK) && trace_dat_restore(path, false, NULL, &size) == -ENOENT);
-	restore(&r);
-	/* More of a CPU than has room before the next one's. */
+	put(r.dir, "other.cpu7", "");
+	CHECK(create(&other, path) == -EEXIST && strstr(in_the_way, "/other.cpu7"));
+	CHECK(access(path, F_OK) && try_restore(path, NULL) == -ENOENT);
+	/* Another file under the name of a part is not read. */
 	snprintf(path, sizeof(path), "%s.cpu0", r.path);
-	put(r.dir, "trace.dat.cpu0", "");
-	CHECK(!truncate(path, 2 * PAGE) &&
-	      trace_dat_restore(r.path, false, NULL, &size) == -EINVAL);
-	CHECK(!unlink(path));
-	/* Another file under that name is not read. */
-	CHECK(!symlink("../set_event", path));
-	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EINVAL && !unlink(path));
-	snprintf(other, sizeof(other), "%s/set_event", r.dir);
-	CHECK(!link(other, path));
-	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EINVAL && !unlink(path));
-	check_whole(&r);
+	snprintf(name, sizeof(name), "%s.away", path);
+	CHECK(!__real_rename(path, name) && !symlink("../set_event", path));
+	CHECK(try_restore(r.path, NULL) == -EINVAL && !strcmp(restore_file, path));
+	snprintf(in_the_way, sizeof(in_the_way), "%s/set_event", r.dir);
+	CHECK(!__real_unlink(path) && !link(in_the_way, path));
+	CHECK(try_restore(r.path, NULL) == -EINVAL && !strcmp(restore_file, path));
+	CHECK(!__real_rename(name, path));
+	restore(&r);
 	/* Nor is a file lost that has the name of the next head. */
 	put(r.dir, "trace.dat.new", "mine");
-	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
-	snprintf(other, sizeof(other), "%s/trace.dat.new", r.dir);
-	CHECK(contains(other, "mine") && !unlink(other));
+	CHECK(create(&other, r.path) == -EEXIST && strstr(in_the_way, "/trace.dat.new"));
+	check_file(&r, "trace.dat.new", "mine");
+	CHECK(!unlink(in_the_way));
 	/* More CPUs had been there. */
 	put(r.dir, "trace.dat.cpu99", "");
-	CHECK(trace_dat_create(&dat, r.path, r.head, CPUS, PAGE) == -EEXIST);
-	snprintf(other, sizeof(other), "%s/trace.dat.cpu99", r.dir);
-	CHECK(!unlink(other));
+	CHECK(create(&other, r.path) == -EEXIST && strstr(in_the_way, "/trace.dat.cpu99"));
+	CHECK(!unlink(in_the_way));
 	/* Too late to find out when the first data come. */
-	snprintf(other, sizeof(other), "%s/%0252d", r.dir, 0);
-	CHECK(trace_dat_create(&dat, other, r.head, CPUS, PAGE) == -ENAMETOOLONG);
-	CHECK(access(other, F_OK));
+	snprintf(name, sizeof(name), "%s/%0252d", r.dir, 0);
+	CHECK(create(&other, name) == -ENAMETOOLONG && access(name, F_OK));
 	check_whole(&r);
 	put(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
-	CHECK(trace_dat_restore(r.path, false, NULL, &size) == -EINVAL);
+	CHECK(try_restore(r.path, NULL) == -EINVAL);
+	/* Notes are not overwritten, an empty file is. */
+	CHECK(create(&other, r.path) == -EMEDIUMTYPE && taken(&r).files == 1);
+	check_file(&r, "trace.dat", "1234567890");
+	put(r.dir, "trace.dat", "");
+	CHECK(!create(&r, r.path) && !trace_dat_finish(r.dat, NULL) && taken(&r).files == 1);
 	end(&r);
 }
 
 /* By a link: one that is removed by mistake shall not be the machine's. */
 static void test_refusals(const char *folder)
 {
-	struct trace_head *none = NULL;
-	struct trace_dat *dat;
+	struct recorded none = { .head = NULL };
 	char null[320];
-	uint64_t size;
 
 	snprintf(null, sizeof(null), "%s/null.%d", folder, getpid());
 	CHECK(!symlink("/dev/null", null));
-	CHECK(trace_dat_create(&dat, null, none, 1, PAGE) == -EINVAL);
-	CHECK(trace_dat_create(&dat, "/", none, 1, PAGE) == -EISDIR);
-	CHECK(trace_dat_create(&dat, "/no/such/file", none, 1, PAGE) == -ENOENT);
-	CHECK(trace_dat_restore(null, false, NULL, &size) == -EINVAL && !unlink(null));
-	CHECK(trace_head_new(&none, "/no", "/such", 1, PAGE) == -ENOENT);
+	CHECK(create(&none, null) == -EINVAL);
+	CHECK(create(&none, "/") == -EISDIR);
+	CHECK(create(&none, "/no/such/file") == -ENOENT);
+	CHECK(try_restore(null, NULL) == -EINVAL && !unlink(null));
+	CHECK(trace_head_new(&none.head, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
 int main(int argc, char **argv)
@@ -664,6 +803,9 @@ int main(int argc, char **argv)
 		test_stopped(argv[i]);
 		test_failed_sync(argv[i]);
 		test_part_is_back(argv[i]);
+		test_beside_whole(argv[i]);
+		test_missing_part(argv[i]);
+		test_new(argv[i]);
 		test_killed(argv[i]);
 		test_damaged_table(argv[i]);
 		test_refusals_in(argv[i]);

@@ -504,6 +504,18 @@ bool trace_head_find(FILE *file, struct trace_head_found *found)
 	return true;
 }
 
+bool trace_head_begins(FILE *file)
+{
+	struct trace_head_found found;
+
+	return trace_head_find(file, &found) || feof(file);
+}
+
+bool trace_head_magic(const char *begin)
+{
+	return !memcmp(begin, begins, TRACE_HEAD_MAGIC_SIZE);
+}
+
 /* ---- From the outside ---- */
 
 static int add_what_changes(struct trace_head *head)

@@ -51,4 +51,12 @@ struct trace_head_found {
 /* Find the table in a file. Returns false if tracemap on such a machine did not write it. */
 bool trace_head_find(FILE *file, struct trace_head_found *found);
 
+/* Whether a file is a head of tracemap with or without data, or the beginning of one. */
+bool trace_head_begins(FILE *file);
+
+/* How each trace.dat file begins, of any version and machine. */
+#define TRACE_HEAD_MAGIC_SIZE	10
+
+bool trace_head_magic(const char *begin);
+
 #endif /* _TRACEMAP_TRACE_HEAD_H */

@@ -173,10 +173,12 @@ static bool parse_entries(struct undo_list *list, const char **recording,
 
 static void finish_recording(const char *path)
 {
-	uint64_t bytes;
-	int ret = trace_dat_restore(path, true, NULL, &bytes);
+	struct trace_dat_restored restored;
+	int ret = trace_dat_restore(path, true, NULL, &restored);
 
-	if (ret)
+	free(restored.file);
+	/* Whole already: what is beside it is not of this recording. */
+	if (ret && ret != -EEXIST)
 		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
 			 path, path);
 }
