@@ -413,27 +413,53 @@ static int print_failed(struct run *run, int error)
 	return ends && error != -EINTR ? 0 : error;
 }
 
-static void print_skipped(struct run *run, int cpu)
+static struct track *track_of(const struct run *run, int cpu)
 {
 	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
-		struct track *track = run->recording.tracks[i];
-		uint64_t skipped = 0;
-
-		if (tracemap_cpu_number(track->cpu) == cpu)
-			skipped = shown_skipped(&track->shown);
-		if (skipped)
-			tracemap_line_printf(&run->out.line, "CPU:%d [NOT SHOWN %llu EVENTS]\n",
-					     cpu, (unsigned long long)skipped);
+		if (tracemap_cpu_number(run->recording.tracks[i]->cpu) == cpu)
+			return run->recording.tracks[i];
 	}
+	return NULL;
+}
+
+/* What is missing right before the record, which tells itself what was lost. */
+static void print_missing(struct run *run, const struct tracemap_record *rec)
+{
+	struct track *track = track_of(run, rec->cpu);
+	uint64_t skipped = track ? shown_skipped(&track->shown) : 0;
+
+	if (skipped)
+		tracemap_line_printf(&run->out.line, "CPU:%d [NOT SHOWN %llu EVENTS]\n",
+				     rec->cpu, (unsigned long long)skipped);
+	if (track && rec->missed != TRACEMAP_MISSED_UNKNOWN)
+		track->told += rec->missed;
 }
 
 static void print(struct run *run, struct tracemap_record *rec)
 {
 	output_begin_line(&run->out);
-	if (run->recording.room.untold)
-		print_skipped(run, rec->cpu);
-	tracemap_text(run->decoder, rec, &run->out.line);
+	if (run->recording.room.untold || rec->missed)
+		print_missing(run, rec);
+	if (rec->data || rec->missed || rec->flags)
+		tracemap_text(run->decoder, rec, &run->out.line);
 	output_escape_line(&run->out);
+}
+
+/* What no line has told, as no event comes behind it, or as only the counters tell it. */
+static void print_untold(struct run *run)
+{
+	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
+		struct track *track = run->recording.tracks[i];
+		uint64_t missed = shown_end(&track->shown);
+		struct tracemap_record rec = {
+			.cpu = tracemap_cpu_number(track->cpu),
+			.missed = track->lost - track->told,
+		};
+
+		if (!rec.missed && missed == TRACEMAP_MISSED_UNKNOWN)
+			rec.missed = missed;
+		print(run, &rec);
+	}
 }
 
 /* What waits for the event behind it, of which there is none now. */
@@ -482,6 +508,9 @@ static void print_rest(struct run *run)
 	}
 	if (!ret) {
 		print_waiting(run);
+		tracemap_merge_free(run->merge);
+		run->merge = NULL;
+		print_untold(run);
 		ret = output_flush(&run->out);
 	}
 	if (ret)
@@ -766,9 +795,9 @@ static int record(struct run *run)
 	drain(run);
 	child_stop(&run->loop.child);
 	finish_file(run);
-	print_rest(run);
 	recording_count_losses(&run->recording);
 	recording_sum_up(&run->recording, &sums);
+	print_rest(run);
 	/* What was given up goes with its instance. */
 	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
 		sums.lost += recording_unread(&run->recording);

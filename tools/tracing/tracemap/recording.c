@@ -116,11 +116,13 @@ static bool gather(struct track *track)
 
 /* ---- Sub-buffers into pages ---- */
 
-static void count_missed(struct recording *r, int cpu, uint64_t missed)
+static void count_missed(struct track *track)
 {
-	losses_told(&r->losses, cpu, missed);
-	if (missed != TRACEMAP_MISSED_UNKNOWN)
-		r->lost += missed;
+	const struct tracemap_batch *batch = track->batch;
+
+	losses_told(&track->recording->losses, batch->cpu, batch->missed);
+	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
+		track->lost += batch->missed;
 }
 
 /* Taken out of the buffer, and there is nowhere to put them. */
@@ -143,7 +145,7 @@ static int write_batch(struct track *track)
 	uint32_t start = subbuf_pos(it);
 	int nr, ret;
 
-	count_missed(r, track->batch->cpu, track->batch->missed);
+	count_missed(track);
 	if (!gather(track)) {
 		if (!goes_on(track, start))
 			begin_piece(track, start);
@@ -440,13 +442,13 @@ void recording_sum_up(struct recording *r, struct recording_sums *sums)
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		look_at_figures(r->tracks[i]);
 		sums->events += r->tracks[i]->events;
-		r->lost += losses_dropped(&r->losses, i);
+		r->tracks[i]->lost += losses_dropped(&r->losses, i);
+		sums->lost += r->tracks[i]->lost;
 	}
-	sums->lost += r->lost;
 }
 
 void recording_count_losses(struct recording *r)
 {
 	for (unsigned int i = 0; i < r->nr_tracks; i++)
-		r->lost += losses_untold(&r->losses, i);
+		r->tracks[i]->lost += losses_untold(&r->losses, i);
 }

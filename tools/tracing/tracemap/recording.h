@@ -31,6 +31,8 @@ struct track {
 	uint64_t copy_ts;		/* time stamp of its last record */
 	struct shown shown;		/* copies of what was written, to be printed */
 	int stats;			/* its per_cpu/cpuN/stats */
+	uint64_t lost;			/* events that were counted as lost so far */
+	uint64_t told;			/* how many of these "record --live" has printed */
 	uint64_t events;		/* taken while we were there */
 	uint64_t consumed;		/* as the kernel said last */
 	uint32_t epoch;
@@ -49,7 +51,6 @@ struct recording {
 	struct track **tracks;
 	unsigned int nr_tracks;
 	struct losses losses;
-	uint64_t lost;			/* events, so far */
 	bool damaged;			/* and what was behind the damage of a sub-buffer */
 	uint64_t unwritten;		/* events of the sub-buffer where writing failed */
 	int write_error;		/* the file takes no more, for good */

@@ -163,6 +163,28 @@ uint64_t shown_skipped(struct shown *shown)
 	return skipped;
 }
 
+static void skip_first(struct shown *shown)
+{
+	struct shown_batch *b = shown->first;
+	uint64_t events = pass(&b->batch);
+
+	if (!b->begun)
+		begin_batch(shown, b);
+	shown->skipped += events;
+	shown->room->skipped += events;
+	shown->room->untold += events;
+	free_first(shown);
+}
+
+uint64_t shown_end(struct shown *shown)
+{
+	while (shown->first)
+		skip_first(shown);
+	shown->skipped += shown->gap;
+	shown->gap = 0;
+	return losses_add(shown->missed, shown->lost);
+}
+
 void shown_free(struct shown *shown)
 {
 	while (shown->first)

@@ -65,6 +65,13 @@ void shown_release(void *arg);
  */
 uint64_t shown_skipped(struct shown *shown);
 
+/*
+ * Nothing more will be handed in or out: the records that are left count as not shown.
+ * Returns how many lost events no record has told, as in struct tracemap_batch.
+ * shown_skipped() has how many events behind the last record handed out are not shown.
+ */
+uint64_t shown_end(struct shown *shown);
+
 void shown_free(struct shown *shown);
 
 #endif /* _TRACEMAP_SHOWN_H */

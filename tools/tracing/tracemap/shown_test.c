@@ -178,6 +178,27 @@ static void test_reset_without_room(void)
 	room = (struct shown_room){ 0 };
 }
 
+/* At the end each event was handed out, or is counted, however it came to that. */
+static void test_end(void)
+{
+	struct shown shown = new_shown(), other = new_shown();
+
+	add(&shown, 100, 5, 1, 0);
+	add(&other, 150, 1, 0, 0);
+	room.used = SHOWN_BYTES;
+	add(&shown, 200, 7, 2, 0);
+	add(&other, 250, 3, TRACEMAP_MISSED_UNKNOWN, 0);
+	room.used = 0;
+	add(&shown, 300, 4, 8, 0);
+	CHECK(next_is(&shown, 100, 1, 0, TRACEMAP_FRESH) && next_is(&shown, 101, 0, 0, 0));
+	CHECK(shown_end(&shown) == 10 && shown_skipped(&shown) == 3 + 7 + 4);
+	CHECK(is_empty(&shown) && room.skipped == 10 + 7 && room.untold == 3);
+	CHECK(next_is(&other, 150, 0, 0, TRACEMAP_FRESH) && is_empty(&other));
+	CHECK(shown_end(&other) == TRACEMAP_MISSED_UNKNOWN && shown_skipped(&other) == 3);
+	CHECK(!room.untold);
+	room = (struct shown_room){ 0 };
+}
+
 static void test_free(void)
 {
 	struct shown shown = new_shown();
@@ -197,6 +218,7 @@ int main(void)
 	test_waited();
 	test_no_room();
 	test_reset_without_room();
+	test_end();
 	test_free();
 	printf("ok - shown\n");
 	return 0;
