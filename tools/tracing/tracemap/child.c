@@ -158,6 +158,8 @@ void child_stop(struct child *child)
 		child->stopped = true;
 		kill(child->pid, SIGTERM);
 		if (!wait_for_end(child)) {
+			say("the command did not end within %d seconds of SIGTERM: it is killed",
+			    STOP_MS / 1000);
 			kill(child->pid, SIGKILL);
 			child->ended = waitpid(child->pid, &child->status, 0) == child->pid;
 		}
