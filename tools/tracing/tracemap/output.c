@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -92,6 +93,44 @@ int output_end_line(struct output *out)
 	return out->line.length < OUTPUT_MUCH ? 0 : output_flush(out);
 }
 
+static int add_end(struct output *out)
+{
+	if (out->nr_ends == out->room_ends) {
+		unsigned int room = out->room_ends ? 2 * out->room_ends : 1024;
+		size_t *ends = realloc(out->ends, room * sizeof(*ends));
+
+		if (!ends)
+			return -ENOMEM;
+		out->ends = ends;
+		out->room_ends = room;
+	}
+	out->ends[out->nr_ends++] = out->line.length;
+	return 0;
+}
+
+int output_end_event(struct output *out)
+{
+	int ret;
+
+	output_escape_line(out);
+	ret = add_end(out);
+	return ret ? ret : output_end_line(out);
+}
+
+static void count_events(struct output *out, size_t written)
+{
+	for (unsigned int i = 0; i < out->nr_ends && out->ends[i] <= written; i++)
+		out->events++;
+	out->nr_ends = 0;
+}
+
+void output_free(struct output *out)
+{
+	tracemap_line_free(&out->line);
+	free(out->ends);
+	out->ends = NULL;
+}
+
 /* The first signal asks for an end in order: that is no error yet. */
 static int unless_interrupted(int error)
 {
@@ -170,6 +209,7 @@ int output_flush(struct output *out)
 
 		ret = write_some(out, out->line.text + at, out->line.length - at);
 	}
+	count_events(out, out->written - begin);
 	out->line.length = 0;
 	out->start = 0;
 	return ret;
@@ -190,6 +230,9 @@ void output_never_wait(struct output *out)
 		return;
 	out->is_socket = S_ISSOCK(st.st_mode);
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return;
+	/* It was closed, and is open for reading only now: opened anew it could be written. */
+	if ((fcntl(out->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

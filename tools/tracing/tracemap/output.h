@@ -24,6 +24,9 @@ struct output {
 	size_t start;			/* where in @line the last line begins */
 	unsigned long long written;	/* bytes written */
 	unsigned long long lines;	/* lines written */
+	unsigned long long events;	/* events whose lines were written, see output_end_event() */
+	size_t *ends;			/* where in @line those of other events end */
+	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
 };
 
@@ -38,6 +41,11 @@ void output_escape_line(struct output *out);
 
 /* The same, and write if there are OUTPUT_MUCH bytes. */
 int output_end_line(struct output *out);
+
+/* The same, where an event ends: output_flush() counts it when all of it is written. */
+int output_end_event(struct output *out);
+
+void output_free(struct output *out);
 
 /*
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came

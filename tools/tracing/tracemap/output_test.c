@@ -156,6 +156,50 @@ static void expect_patience(int to, int from)
 	alarm(0);
 }
 
+/* An event counts when all of its lines were written. A full pipe takes some of them. */
+static void test_events(void)
+{
+	struct output out = { .fd = -1 };
+	int ends[2], ret = 0, size;
+	char much[1 << 14];
+	uint64_t n;
+
+	CHECK(!pipe(ends));
+	size = fcntl(ends[1], F_SETPIPE_SZ, 1 << 16);
+	CHECK(size > 0 && size <= 1 << 17);
+	out.fd = ends[1];
+	output_never_wait(&out);
+	out.deadline = 1;
+	memset(much, '.', sizeof(much));
+	much[sizeof(much) - 1] = '\n';
+	for (n = 0; !ret; n++) {
+		output_begin_line(&out);
+		tracemap_line_put(&out.line, "lost\n", 5);
+		CHECK(!output_end_line(&out));
+		output_begin_line(&out);
+		tracemap_line_put(&out.line, much, sizeof(much));
+		ret = output_end_event(&out);
+	}
+	CHECK(ret == -ETIMEDOUT && out.events == out.written / (sizeof(much) + 5));
+	CHECK(out.events && out.events < n);
+	read_all(ends[0]);
+	n = out.events;
+	tracemap_line_put(&out.line, "line\n", 5);
+	CHECK(!output_end_event(&out) && !output_flush(&out) && out.events == n + 1);
+	output_free(&out);
+}
+
+/* What was closed takes nothing, though another file may be in its place. */
+static void test_closed(void)
+{
+	struct output out = { .fd = open("/dev/null", O_RDONLY) };
+
+	output_never_wait(&out);
+	tracemap_line_put(&out.line, "line\n", 5);
+	CHECK(output_flush(&out) == -EBADF);
+	output_free(&out);
+}
+
 int main(void)
 {
 	int master, terminal = open_terminal(&master), ends[2];
@@ -170,6 +214,8 @@ int main(void)
 	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
 	expect_all(ends[1], ends[0]);
 	expect_patience(ends[1], ends[0]);
+	test_events();
+	test_closed();
 	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
 	return 0;
 }

@@ -771,7 +771,7 @@ static void close_all(struct run *run)
 	loop_end(&run->loop);
 	tracemap_merge_free(run->merge);
 	tracemap_decoder_free(run->decoder);
-	tracemap_line_free(&run->out.line);
+	output_free(&run->out);
 	recording_close(&run->recording);
 	tracemap_close(run->t);
 	if (session_close(run->session))
@@ -783,7 +783,7 @@ static int record(struct run *run)
 {
 	struct recording_sums sums;
 	const char *name = run->request->command ? run->request->command[0] : NULL;
-	bool started;
+	bool started, given_up;
 
 	if (!run->request->quiet)
 		session_say_how(run->session, run->t);
@@ -795,11 +795,13 @@ static int record(struct run *run)
 	drain(run);
 	child_stop(&run->loop.child);
 	finish_file(run);
-	recording_count_losses(&run->recording);
+	/* What was given up goes with its instance. */
+	given_up = session_is_own(run->session) &&
+		(run->recording.write_error || stop_signals() >= 2);
+	recording_count_losses(&run->recording, given_up);
 	recording_sum_up(&run->recording, &sums);
 	print_rest(run);
-	/* What was given up goes with its instance. */
-	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
+	if (given_up)
 		sums.lost += recording_unread(&run->recording);
 	sum_up(run, &sums);
 	if (run->failed)

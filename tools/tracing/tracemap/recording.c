@@ -447,8 +447,9 @@ void recording_sum_up(struct recording *r, struct recording_sums *sums)
 	}
 }
 
-void recording_count_losses(struct recording *r)
+void recording_count_losses(struct recording *r, bool given_up)
 {
 	for (unsigned int i = 0; i < r->nr_tracks; i++)
-		r->tracks[i]->lost += losses_untold(&r->losses, i);
+		r->tracks[i]->lost += given_up ? losses_overwritten(&r->losses, i) :
+			losses_untold(&r->losses, i);
 }

@@ -116,7 +116,10 @@ struct recording_sums {
 uint64_t recording_unread(const struct recording *r);
 void recording_sum_up(struct recording *r, struct recording_sums *sums);
 
-/* All was taken: count what was lost and no sub-buffer has told of. */
-void recording_count_losses(struct recording *r);
+/*
+ * Nothing more is taken: count what was lost and no sub-buffer has told of. If not all was
+ * taken (@given_up), what was overwritten since counts, too.
+ */
+void recording_count_losses(struct recording *r, bool given_up);
 
 #endif /* _TRACEMAP_RECORDING_H */

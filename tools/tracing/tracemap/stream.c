@@ -119,7 +119,7 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 		s->last_ts = rec->ts;
 	if (!ret) {
 		check_limits(s);
-		ret = output_end_line(&s->out);
+		ret = rec->data ? output_end_event(&s->out) : output_end_line(&s->out);
 	}
 	s->out_error = ret;
 }
@@ -317,14 +317,44 @@ static void take_rest(struct stream *s)
 	print_losses(s, losses_untold);
 }
 
-static void sum_up(const struct stream *s)
+/*
+ * Standard output has failed: how many events were taken and not printed. In an instance of
+ * the stream's own, where tracing is off, those that nobody has taken are counted, too.
+ */
+static unsigned long long not_printed(struct stream *s)
 {
+	unsigned long long sum = s->events - s->out.events;
+	struct tracemap_record rec;
+	int ret;
+
+	if (!session_is_own(s->session))
+		return sum;
+	tracemap_merge_flush(s->m);
+	while ((ret = tracemap_merge_next(s->m, &rec)) > 0 || ret == -EINTR) {
+		if (ret < 0)
+			continue;
+		losses_told(&s->losses, rec.cpu, rec.missed);
+		count_loss(s, &rec);
+		sum += rec.data != NULL;
+	}
+	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++)
+		s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
+	return sum;
+}
+
+static void sum_up(struct stream *s)
+{
+	unsigned long long rest = s->out_error ? not_printed(s) : 0;
 	bool at_least = losses_at_least(&s->losses);
 
 	if (s->opt.quiet)
 		return;
-	say("%llu events, %s%llu lost", s->events,
-	    at_least ? "at least " : "", s->lost + at_least);
+	if (s->out_error)
+		say("%llu events, %s%llu lost, %llu not printed", s->out.events,
+		    at_least ? "at least " : "", s->lost + at_least, rest);
+	else
+		say("%llu events, %s%llu lost", s->events,
+		    at_least ? "at least " : "", s->lost + at_least);
 }
 
 static int writing_failed(const struct stream *s)
@@ -459,6 +489,8 @@ static int run(struct stream *s)
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
 	if (may_go_on(s, 1))
 		take_rest(s);
+	else if (s->out_error && session_is_own(s->session))
+		session_trace(s->session, false);
 	child_stop(&s->loop.child);
 	return finish(s);
 }
@@ -472,7 +504,7 @@ static int clean_up(struct stream *s, int status)
 	if (s->epoll >= 0)
 		close(s->epoll);
 	losses_end(&s->losses);
-	tracemap_line_free(&s->out.line);
+	output_free(&s->out);
 	if (session_close(s->session) && status == EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
