@@ -121,6 +121,14 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+static int check_output(const char *file)
+{
+	if (strcmp(file, "-"))
+		return 0;
+	say("-o -: a recording is changed at its end, which standard output cannot be: -o ./- is a file of that name");
+	return -EINVAL;
+}
+
 static int parse_option(struct request *request, int option, const char *arg)
 {
 	int ret = selection_option(&request->selection, option, arg);
@@ -130,7 +138,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 	switch (option) {
 	case 'o':
 		request->output = arg;
-		return 0;
+		return check_output(arg);
 	case 'q':
 		request->quiet = true;
 		return 0;
@@ -158,6 +166,10 @@ static int parse_option(struct request *request, int option, const char *arg)
 
 static int check_restore(const struct request *request)
 {
+	if (request->output) {
+		say("--restore FILE makes a whole file of FILE itself: it goes with no -o");
+		return -EINVAL;
+	}
 	if (!request->command && !request->selection.instance &&
 	    selection_is_empty(&request->selection))
 		return 0;
@@ -170,7 +182,6 @@ static int parse(struct request *request, int argc, char **argv)
 {
 	int option, ret;
 
-	request->output = "trace.dat";
 	request->selection.large_subbufs = true;
 	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "o:qh", options, NULL)) >= 0) {
 		if (option == 'h') {
@@ -186,6 +197,8 @@ static int parse(struct request *request, int argc, char **argv)
 		ret = check_restore(request);
 	if (ret || request->restore)
 		return ret ? ret : 1;
+	if (!request->output)
+		request->output = "trace.dat";
 	if (selection_is_empty(&request->selection) && !request->selection.instance) {
 		say("nothing to record: -e names events, -p a tracer, -i an instance that is set up");
 		return -EINVAL;

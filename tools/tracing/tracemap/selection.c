@@ -157,6 +157,10 @@ int selection_command(const struct selection *sel, int argc, char **argv, char *
 	}
 	if (optind < argc)
 		*command = argv + optind;
+	if (sel->nr_functions && !sel->tracer) {
+		say("-l goes with a tracer of functions: -p function");
+		return -EINVAL;
+	}
 	if (sel->child_only && !*command) {
 		say("--child-only: there is no command behind --");
 		return -EINVAL;
@@ -390,10 +394,6 @@ static int apply(const struct selection *sel, struct session *session)
 	};
 	int ret;
 
-	if (sel->nr_functions && !sel->tracer) {
-		say("-l goes with a tracer of functions: -p function");
-		return -EINVAL;
-	}
 	if (!changes_nothing(sel, session)) {
 		ret = session_trace(session, false);
 		if (ret)

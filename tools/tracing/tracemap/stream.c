@@ -41,6 +41,7 @@ struct options {
 	struct selection sel;
 	enum tracemap_way way;
 	char **command;		/* NULL: none */
+	bool observe;
 	bool json;
 	bool strict;
 	bool quiet;
@@ -569,7 +570,7 @@ static int parse_option(struct options *opt, int option)
 	case OPT_WAY:
 		return value_way(optarg, true, &opt->way);
 	case OPT_OBSERVE:
-		opt->way = TRACEMAP_OBSERVE;
+		opt->observe = true;
 		return 0;
 	case OPT_JSON:
 		opt->json = true;
@@ -608,6 +609,13 @@ static int check_options(struct stream *s)
 		say("nothing to trace: -e EVENT, -p TRACER, or -i INSTANCE to read what is traced there");
 		return -EINVAL;
 	}
+	if (opt->observe && opt->way != TRACEMAP_CONSUME && opt->way != TRACEMAP_OBSERVE) {
+		say("--observe is --way observe, and contradicts --way %s",
+		    tracemap_way_name(opt->way));
+		return -EINVAL;
+	}
+	if (opt->observe)
+		opt->way = TRACEMAP_OBSERVE;
 	if (!opt->until)
 		return 0;
 	ret = regcomp(&s->until, opt->until, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);

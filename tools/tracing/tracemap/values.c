@@ -48,7 +48,7 @@ int value_size(const char *option, const char *text, unsigned long long *size)
 	shift = shift_of(*end);
 	end += shift > 0;
 	if (!isdigit((unsigned char)*text) || errno || *end || !*size || *size > ~0ULL >> shift)
-		return value_wrong(option, text, "no number from 1 on, such as 100, 64k or 8M");
+		return value_wrong(option, text, "a number of 1 or more is needed, such as 100, 64k or 8M");
 	*size <<= shift;
 	return 0;
 }
