@@ -354,7 +354,8 @@ static int write_failed(struct run *run)
 	clear_progress(run);
 	run->failed = true;
 	complain(ABOUT_OUTPUT, error, "%s", run->request->output);
-	say("the recording ends here; what it says it has can be read");
+	say("the recording ends here: trace-cmd report -i %s reads what it has",
+	    run->request->output);
 	return error;
 }
 
@@ -849,7 +850,8 @@ static void survive_large_files(void)
 static void restore_refused(int error, const char *path, const char *file)
 {
 	if (error == -EBUSY)
-		say("%s: it is being recorded, and will be whole at its end", path);
+		say("%s: it is being recorded, or another --restore moves its data: it will be whole at the end of that",
+		    path);
 	else if (error == -EEXIST)
 		say("%s: it is whole, and %s is not of this recording: nothing was changed",
 		    path, file);
@@ -882,6 +884,7 @@ static void tell_restored(int error, const struct request *request,
 	case -EBUSY:
 	case -EEXIST:
 	case -EINVAL:
+	case -EISDIR:
 	case -ENODATA:
 	case -ENOENT:
 		restore_refused(error, path, restored->file);
@@ -903,6 +906,8 @@ static int restore(const struct request *request)
 	ret = trace_dat_restore(request->restore, false, &watch, &restored);
 	end_moving(&m);
 	tell_restored(ret, request, &restored);
+	/* What was killed may have left more than files. */
+	session_tell_leftovers();
 	free(restored.file);
 	return ret ? EXIT_FAILED : EXIT_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "advice.h"
 #include "events.h"
@@ -16,6 +17,7 @@
 #include "values.h"
 
 #define SUBBUF_KB	"64"
+#define SUBBUF_PAGES	128		/* a sub-buffer is no larger on any kernel */
 #define LARGE_ENOUGH	(1024 * 1024)	/* bytes of a buffer, for sub-buffers of SUBBUF_KB */
 
 /* ---- Options ---- */
@@ -206,7 +208,13 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 	if (ret)
 		return ret;
 	snprintf(kb, sizeof(kb), "%llu", (sel->subbuf + 1023) / 1024);
-	return session_set(session, "buffer_subbuf_size_kb", kb);
+	ret = session_try(session, "buffer_subbuf_size_kb", kb);
+	if (ret == -EINVAL)
+		say("--subbuf %sk: a kernel takes up to %d pages of memory (%ldk), and maybe only 1M", kb,
+		    SUBBUF_PAGES, SUBBUF_PAGES * (sysconf(_SC_PAGESIZE) / 1024));
+	else if (ret)
+		complain(ABOUT_SETTING, ret, "--subbuf %sk", kb);
+	return ret;
 }
 
 static int set_buffer(const struct selection *sel, struct session *session)

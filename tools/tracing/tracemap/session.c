@@ -288,18 +288,32 @@ static void tell_leftover(const char *instances, const char *name)
 	say("a session that was killed left an instance behind: rmdir %s/%s", instances, name);
 }
 
-static void tell_leftovers(const char *instances)
+static void tell_leftovers(const char *top)
 {
-	DIR *dir = opendir(instances);
 	struct dirent *entry;
+	char *instances;
+	DIR *dir;
 
-	if (!dir)
+	if (asprintf(&instances, "%s/instances", top) < 0)
 		return;
-	while ((entry = readdir(dir))) {
+	dir = opendir(instances);
+	while (dir && (entry = readdir(dir))) {
 		if (!strncmp(entry->d_name, OWN_PREFIX, strlen(OWN_PREFIX)))
 			tell_leftover(instances, entry->d_name);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
+	free(instances);
+}
+
+void session_tell_leftovers(void)
+{
+	char *top;
+
+	if (tracemap_find_dir(&top, NULL))
+		return;
+	tell_leftovers(top);
+	free(top);
 }
 
 /*
@@ -359,14 +373,9 @@ static int make_instance(struct session *s, const char *top)
 
 static int open_own(struct session *s, const char *top)
 {
-	char *instances;
-
 	if (faccessat(s->undo.top, ".", R_OK | W_OK | X_OK, 0) < 0)
 		return complain(ABOUT_TRACEFS, errno, "%s", top);
-	if (asprintf(&instances, "%s/instances", top) < 0)
-		return -ENOMEM;
-	tell_leftovers(instances);
-	free(instances);
+	tell_leftovers(top);
 	return make_instance(s, top);
 }
 
