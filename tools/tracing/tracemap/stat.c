@@ -446,6 +446,10 @@ static int add_instance(struct options *opt, const char *name)
 
 	if (value_instance(name))
 		return -EINVAL;
+	for (unsigned int i = 0; i < opt->nr_instances; i++) {
+		if (!strcmp(opt->instances[i], name))
+			return 0;
+	}
 	more = realloc(opt->instances, (opt->nr_instances + 1) * sizeof(*more));
 	if (!more)
 		return complain(ABOUT_INSTANCE, ENOMEM, "instance %s", name);
