@@ -10,7 +10,7 @@ pages=("$library"/man/*.3)
 install_library()
 {
 	# page.awk may use nothing that POSIX awk does not have: Debian's default is mawk.
-	make -C "$library" O="$work/lib" PREFIX="$work/prefix" AWK='gawk --posix' install
+	make -C "$library" O="$work/lib" prefix="$work/prefix" AWK='gawk --posix' install
 	[ -e "$work/prefix/lib/libtracemap-event.so" ]
 	[ -e "$work/prefix/lib/libtracemap-bpf.so" ]
 }
