@@ -76,13 +76,13 @@ uint64_t losses_dropped(struct losses *l, unsigned int i)
 	return f.dropped < before ? f.dropped : f.dropped - before;
 }
 
-uint64_t losses_overwritten(struct losses *l, unsigned int i)
+uint64_t losses_untold(struct losses *l, unsigned int i)
 {
 	struct cpu_losses *c = of(l, i);
 	struct tracemap_figures f;
 	uint64_t lost, untold;
 
-	if (!c || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+	if (!c || !c->unknown || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
 		return 0;
 	lost = f.overwritten - c->overwritten;
 	/* They were emptied meanwhile, and the counters began anew. */
@@ -92,13 +92,6 @@ uint64_t losses_overwritten(struct losses *l, unsigned int i)
 	c->told = lost;
 	c->unknown = c->at_least;
 	return untold;
-}
-
-uint64_t losses_untold(struct losses *l, unsigned int i)
-{
-	struct cpu_losses *c = of(l, i);
-
-	return c && c->unknown ? losses_overwritten(l, i) : 0;
 }
 
 bool losses_at_least(const struct losses *l)

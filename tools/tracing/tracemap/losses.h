@@ -66,12 +66,6 @@ uint64_t losses_dropped(struct losses *l, unsigned int i);
  */
 uint64_t losses_untold(struct losses *l, unsigned int i);
 
-/*
- * When no more is read: the same, whether or not a sub-buffer that was read has told that
- * there are any.
- */
-uint64_t losses_overwritten(struct losses *l, unsigned int i);
-
 /* Whether more events were lost than were counted so far. */
 bool losses_at_least(const struct losses *l);
 void losses_end(struct losses *l);

@@ -24,7 +24,7 @@ struct output {
 	size_t start;			/* where in @line the last line begins */
 	unsigned long long written;	/* bytes written */
 	unsigned long long lines;	/* lines written */
-	unsigned long long events;	/* events whose lines were written, see output_end_event() */
+	unsigned long long events;	/* whose lines were written, see output_end_event() */
 	size_t *ends;			/* where in @line those of other events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */

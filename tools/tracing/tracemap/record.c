@@ -467,7 +467,7 @@ static void print_untold(struct run *run)
 		uint64_t missed = shown_end(&track->shown);
 		struct tracemap_record rec = {
 			.cpu = tracemap_cpu_number(track->cpu),
-			.missed = track->lost - track->told,
+			.missed = track->lost + track->unwritten - track->told,
 		};
 
 		if (!rec.missed && missed == TRACEMAP_MISSED_UNKNOWN)
@@ -797,7 +797,7 @@ static int record(struct run *run)
 {
 	struct recording_sums sums;
 	const char *name = run->request->command ? run->request->command[0] : NULL;
-	bool started, given_up;
+	bool started;
 
 	if (!run->request->quiet)
 		session_say_how(run->session, run->t);
@@ -810,13 +810,11 @@ static int record(struct run *run)
 	child_stop(&run->loop.child);
 	finish_file(run);
 	/* What was given up goes with its instance. */
-	given_up = session_is_own(run->session) &&
-		(run->recording.write_error || stop_signals() >= 2);
-	recording_count_losses(&run->recording, given_up);
+	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
+		recording_give_up(&run->recording);
+	recording_count_losses(&run->recording);
 	recording_sum_up(&run->recording, &sums);
 	print_rest(run);
-	if (given_up)
-		sums.lost += recording_unread(&run->recording);
 	sum_up(run, &sums);
 	if (run->failed)
 		return EXIT_FAILED;

@@ -161,7 +161,7 @@ static int write_batch(struct track *track)
 		return 0;
 	}
 	r->write_error = ret;
-	r->unwritten += count_events(track);
+	track->unwritten += count_events(track);
 	return ret;
 }
 
@@ -401,17 +401,30 @@ void recording_close(struct recording *r)
 	memset(r, 0, sizeof(*r));
 }
 
-uint64_t recording_unread(const struct recording *r)
+static void give_up(struct track *track)
 {
-	uint64_t sum = 0;
+	struct recording *r = track->recording;
+	int ret;
 
-	for (unsigned int i = 0; i < r->nr_tracks; i++) {
-		struct tracemap_figures figures;
+	/* Where writing failed, it has been counted. */
+	if (track->batch)
+		track->batch->it.next = track->batch->it.end;
+	do {
+		ret = tracemap_cpu_fetch(track->cpu, &track->batch);
+		r->damaged |= ret == -EBADMSG;
+		if (ret <= 0)
+			continue;
+		count_missed(track);
+		track->unwritten += count_events(track);
+		track->batch->it.next = track->batch->it.end;
+	} while (ret > 0 || ret == -EBADMSG || ret == -EINTR);
+	track->batch = NULL;
+}
 
-		if (!tracemap_cpu_figures(r->tracks[i]->cpu, &figures))
-			sum += tracemap_figures_unread(&figures);
-	}
-	return sum;
+void recording_give_up(struct recording *r)
+{
+	for (unsigned int i = 0; i < r->nr_tracks; i++)
+		give_up(r->tracks[i]);
 }
 
 /*
@@ -435,21 +448,18 @@ static void look_at_figures(struct track *track)
 void recording_sum_up(struct recording *r, struct recording_sums *sums)
 {
 	memset(sums, 0, sizeof(*sums));
-	sums->lost = r->unwritten;
-	sums->events = -r->unwritten;
 	sums->at_least = r->damaged || losses_at_least(&r->losses);
 	sums->bytes = r->dat ? trace_dat_size(r->dat) : 0;
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		look_at_figures(r->tracks[i]);
-		sums->events += r->tracks[i]->events;
+		sums->events += r->tracks[i]->events - r->tracks[i]->unwritten;
 		r->tracks[i]->lost += losses_dropped(&r->losses, i);
-		sums->lost += r->tracks[i]->lost;
+		sums->lost += r->tracks[i]->lost + r->tracks[i]->unwritten;
 	}
 }
 
-void recording_count_losses(struct recording *r, bool given_up)
+void recording_count_losses(struct recording *r)
 {
 	for (unsigned int i = 0; i < r->nr_tracks; i++)
-		r->tracks[i]->lost += given_up ? losses_overwritten(&r->losses, i) :
-			losses_untold(&r->losses, i);
+		r->tracks[i]->lost += losses_untold(&r->losses, i);
 }

@@ -32,7 +32,8 @@ struct track {
 	struct shown shown;		/* copies of what was written, to be printed */
 	int stats;			/* its per_cpu/cpuN/stats */
 	uint64_t lost;			/* events that were counted as lost so far */
-	uint64_t told;			/* how many of these "record --live" has printed */
+	uint64_t unwritten;		/* events that were taken and not written */
+	uint64_t told;			/* how many of both "record --live" has printed as lost */
 	uint64_t events;		/* taken while we were there */
 	uint64_t consumed;		/* as the kernel said last */
 	uint32_t epoch;
@@ -52,7 +53,6 @@ struct recording {
 	unsigned int nr_tracks;
 	struct losses losses;
 	bool damaged;			/* and what was behind the damage of a sub-buffer */
-	uint64_t unwritten;		/* events of the sub-buffer where writing failed */
 	int write_error;		/* the file takes no more, for good */
 };
 
@@ -112,14 +112,11 @@ struct recording_sums {
 	uint64_t bytes;		/* in the file */
 };
 
-/* Events that nobody has taken yet. */
-uint64_t recording_unread(const struct recording *r);
+/* Read the rest of the buffers, and write none of it: its events count as lost. */
+void recording_give_up(struct recording *r);
 void recording_sum_up(struct recording *r, struct recording_sums *sums);
 
-/*
- * Nothing more is taken: count what was lost and no sub-buffer has told of. If not all was
- * taken (@given_up), what was overwritten since counts, too.
- */
-void recording_count_losses(struct recording *r, bool given_up);
+/* All was taken: count what was lost and no sub-buffer has told of. */
+void recording_count_losses(struct recording *r);
 
 #endif /* _TRACEMAP_RECORDING_H */

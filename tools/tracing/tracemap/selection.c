@@ -210,8 +210,8 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 	snprintf(kb, sizeof(kb), "%llu", (sel->subbuf + 1023) / 1024);
 	ret = session_try(session, "buffer_subbuf_size_kb", kb);
 	if (ret == -EINVAL)
-		say("--subbuf %sk: a kernel takes up to %d pages of memory (%ldk), and maybe only 1M", kb,
-		    SUBBUF_PAGES, SUBBUF_PAGES * (sysconf(_SC_PAGESIZE) / 1024));
+		say("--subbuf %sk: a kernel takes up to %d pages of memory (%ldk), and maybe only 1M",
+		    kb, SUBBUF_PAGES, SUBBUF_PAGES * (sysconf(_SC_PAGESIZE) / 1024));
 	else if (ret)
 		complain(ABOUT_SETTING, ret, "--subbuf %sk", kb);
 	return ret;

@@ -393,7 +393,6 @@ int main(int argc, char **argv)
 	test_own_instance("b1023k", "4\n");
 	test_refused((const char * const []){ "i/", "enone", NULL }, -ENOENT);
 	test_refused((const char * const []){ "i/", "esched", "C1", NULL }, -ENOENT);
-	test_refused((const char * const []){ "i/", "esched", "lvfs_read", NULL }, -EINVAL);
 	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
 	remove_all(top);
 	printf("ok - selection\n");

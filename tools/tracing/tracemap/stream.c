@@ -336,7 +336,8 @@ static unsigned long long not_printed(struct stream *s)
 			continue;
 		losses_told(&s->losses, rec.cpu, rec.missed);
 		count_loss(s, &rec);
-		sum += rec.data != NULL;
+		if (rec.data)
+			sum++;
 	}
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++)
 		s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
