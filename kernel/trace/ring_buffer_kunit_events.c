@@ -180,6 +180,35 @@ static void discarded_event_never_was(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
+/* Wherever in a sub-buffer it was. */
+static void discarded_event_takes_no_room(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+	unsigned long bytes;
+
+	rbt_write_many(rbt, rbt_per_subbuf(rbt, 100) * 3 / 4, 100);
+	bytes = ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu);
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	ring_buffer_discard_commit(rbt->buffer, event);
+	KUNIT_EXPECT_EQ(test, bytes, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
+}
+
+/* SUBBUF-16: The time stamp takes of the room for the data. */
+static void largest_event_with_an_absolute_stamp_is_written(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int size;
+
+	ring_buffer_set_time_stamp_abs(rbt->buffer, true);
+	size = ring_buffer_max_event_size(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 0, rbt_write(rbt, size));
+	KUNIT_EXPECT_EQ(test, -EBUSY, rbt_write(rbt, size + 4));
+	KUNIT_EXPECT_EQ(test, -EBUSY, rbt_write(rbt, size + 12));
+	ring_buffer_set_time_stamp_abs(rbt->buffer, false);
+}
+
 /* Another was written behind it: it cannot be taken back, but is not seen. */
 static void discarded_event_with_a_successor_is_not_seen(struct kunit *test)
 {
@@ -785,6 +814,8 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(bytes_are_those_not_yet_consumed, rbt_gen_kind),
 	KUNIT_CASE_PARAM(bytes_do_not_count_padding, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_never_was, rbt_gen_kind),
+	KUNIT_CASE_PARAM(discarded_event_takes_no_room, rbt_gen_kind),
+	KUNIT_CASE_PARAM(largest_event_with_an_absolute_stamp_is_written, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_with_a_successor_is_not_seen, rbt_gen_kind),
 	KUNIT_CASE_PARAM(nested_events_wait_for_the_outermost_commit, rbt_gen_kind),
 	KUNIT_CASE_PARAM(nesting_has_a_limit, rbt_gen_kind),
