@@ -832,6 +832,16 @@ TEST_F(waiter, poll_says_readable_at_any_event_at_buffer_percent_0)
 	expect_readable(_metadata, self->mb.fd, 0);
 }
 
+/* POLL-2: What is on the reader's sub-buffer is not enough while the writer is there. */
+TEST_F(waiter, poll_does_not_count_the_sub_buffer_of_reader_and_writer)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "10"));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	expect_readable(_metadata, self->mb.fd, 0);
+}
+
 /* POLL-2 */
 TEST_F(waiter, poll_says_readable_at_buffer_percent)
 {

@@ -358,6 +358,79 @@ TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
+/* SUBBUF-9: What was the reader's, and what is kept for the next reader, is freed as well. */
+TEST_F(size, changing_it_leaks_no_memory)
+{
+	static unsigned char page[1 << 20];
+	const int rounds = 40;
+	long long before, after;
+	int i, fd;
+
+	before = memory_kb("MemFree");
+	for (i = 0; i < rounds; i++) {
+		ASSERT_EQ(0, set_size(&self->ti, largest_kb()));
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+		ASSERT_LE(0, fd);
+		ASSERT_LT(0, read(fd, page, sizeof(page)));
+		close(fd);
+		ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	}
+	after = memory_kb("MemFree");
+	ASSERT_LT(0, before);
+	EXPECT_GT(rounds * largest_kb() / 2, before - after)
+		TH_LOG("%lld KiB before, %lld after", before, after);
+}
+
+/* SUBBUF-8: A snapshot that is open has its pages in use. */
+TEST_F(size, changing_it_is_refused_with_EBUSY_while_snapshot_is_open)
+{
+	int fd;
+
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	fd = instance_file(&self->ti, "snapshot", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-EBUSY, set_size(&self->ti, LARGE_KB));
+	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
+	close(fd);
+	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
+}
+
+/* A pipe for @size, with a byte in it. */
+static int begun_pipe(int *pipes, size_t size)
+{
+	if (pipe(pipes) || fcntl(pipes[1], F_SETPIPE_SZ, size) < 0)
+		return -errno;
+	return write(pipes[1], "x", 1) == 1 ? 0 : -errno;
+}
+
+/* SUBBUF-13: Whether a pipe has too little room for now, or for ever. */
+TEST_F(size, splice_to_a_pipe_without_room_answers_EAGAIN_or_EINVAL)
+{
+	int raw, pipes[2];
+	char c;
+
+	ASSERT_EQ(0, use_size(&self->ti, LARGE_KB));
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * LARGE, EVENT_LARGE));
+	raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, raw);
+	ASSERT_EQ(0, begun_pipe(pipes, LARGE / 2));
+	EXPECT_EQ(-1, splice(raw, NULL, pipes[1], NULL, LARGE, SPLICE_F_NONBLOCK));
+	EXPECT_EQ(EINVAL, errno);
+	close(pipes[0]);
+	close(pipes[1]);
+	ASSERT_EQ(0, begun_pipe(pipes, LARGE));
+	EXPECT_EQ(-1, splice(raw, NULL, pipes[1], NULL, LARGE, SPLICE_F_NONBLOCK));
+	EXPECT_EQ(EAGAIN, errno);
+	ASSERT_EQ(1, read(pipes[0], &c, 1));
+	EXPECT_EQ(LARGE, splice(raw, NULL, pipes[1], NULL, LARGE, SPLICE_F_NONBLOCK));
+	close(pipes[0]);
+	close(pipes[1]);
+	close(raw);
+}
+
 /* SUBBUF-10: The memory for one CPU can be had, that for the next one cannot: all is given back. */
 TEST_F(size, ENOMEM_leaks_no_memory)
 {
