@@ -41,7 +41,8 @@ static int before_mmap(FIXTURE_DATA(map) * self)
 	at = mmap(NULL, 3 * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
 		return -errno;
-	at[0] = at[3 * room - 1] = 1;
+	at[0] = 1;
+	at[3 * room - 1] = 1;
 	with.hint = (void *)(((uintptr_t)at + room) & ~(room / 2 - 1));
 	return munmap(with.hint, room) ? -errno : 0;
 }
