@@ -145,8 +145,9 @@ static int trace_mmap_insert_pages(struct vm_area_struct *vma,
 		/* This decrements nr by the number of pages inserted */
 		ret = vm_insert_pages(vma, addr - (nr << PAGE_SHIFT), pages,
 				      &nr);
+		/* It says -EFAULT if there is no memory for an upper page table */
 		if (ret)
-			return ret;
+			return ret == -EFAULT ? -ENOMEM : ret;
 
 		if (fatal_signal_pending(current))
 			return -EINTR;

@@ -47,6 +47,13 @@ static int before_mmap(FIXTURE_DATA(map) * self)
 	return munmap(with.hint, room) ? -errno : 0;
 }
 
+/* Far from all that is mapped, where upper page tables are missing as well. */
+static int before_far_mmap(FIXTURE_DATA(map) * self)
+{
+	with.hint = (void *)((uintptr_t)1 << (sizeof(long) == 8 ? 44 : 30));
+	return 0;
+}
+
 static int call_mmap(FIXTURE_DATA(map) * self)
 {
 	with.map = mmap(with.hint, with.len, PROT_READ, MAP_SHARED, self->fd, 0);
@@ -81,6 +88,19 @@ TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
 		"mmap()", .before = before_mmap, .call = call_mmap, .after = after_mmap,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	with.len = whole(self);
+	ASSERT_LT(0, with.len);
+	fail_each(_metadata, self, &op, expect_free);
+}
+
+/* MEM-1 */
+TEST_F_TIMEOUT(map, mmap_without_memory_for_upper_page_tables_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() far away", .before = before_far_mmap, .call = call_mmap, .after = after_mmap,
 	};
 
 	ASSERT_EQ(0, prepare(self));
