@@ -284,7 +284,7 @@ static void test_top_level(void)
 		"i/", "esched:sched_switch", "fprev_prio < 100", "pfunction", "lvfs_read", "lb",
 		"b1500", "C0,2", "F", NULL,
 	};
-	char *command[] = { "true", NULL };
+	char *command[2] = { "true" };
 	struct selection sel = { .clock = "mono", .subbuf = 9000 };
 	struct child child = CHILD_NONE;
 	struct session *session;

@@ -100,7 +100,8 @@ TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 TEST_F_TIMEOUT(map, mmap_without_memory_for_upper_page_tables_leaves_nothing, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
-		"mmap() far away", .before = before_far_mmap, .call = call_mmap, .after = after_mmap,
+		"mmap() far away", .before = before_far_mmap, .call = call_mmap,
+		.after = after_mmap,
 	};
 
 	ASSERT_EQ(0, prepare(self));
