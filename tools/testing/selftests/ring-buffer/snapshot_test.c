@@ -173,7 +173,7 @@ TEST_F(latency, a_histogram_refused_for_a_latency_tracer_does_not_count)
 	int fd;
 
 	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "wakeup"));
-	EXPECT_NE(0, instance_write(&self->ti, HIST_TRIGGER, HIST_SNAPSHOT));
+	EXPECT_NE(0, instance_write(&self->ti, FORK_TRIGGER, FORK_HIST));
 	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
 	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 	ASSERT_LE(0, fd);
