@@ -99,6 +99,20 @@ import_overwrites_nothing()
 	grep -qF "$file" "$work/refused"
 }
 
+# Committed here, and not in the tree, which was made before
+import_takes_nothing_back()
+{
+	local file head
+	file=$(new_files | sed -n 1p)
+	head=$(git -C "$work/am" rev-list --max-parents=0 HEAD)
+	git -C "$work/copy" rev-parse HEAD >"$work/am/.git/made-from"
+	git -C "$work/copy" -c user.name=harness -c user.email=harness@localhost commit -qam changed
+	! "$work/copy/tools/harness/verbs/import.sh" "$work/am" HEAD "$head" >"$work/refused" 2>&1 || return 1
+	rm "$work/am/.git/made-from"
+	cat "$work/refused"
+	grep -qF "would be taken back" "$work/refused" && grep -qF "$file" "$work/refused"
+}
+
 import_takes_no_other_tree()
 {
 	mkdir "$work/empty"
@@ -108,7 +122,7 @@ import_takes_no_other_tree()
 	unchanged
 }
 
-echo 1..10
+echo 1..11
 check "every new file belongs to one patch"		brought_once
 check "every new file is in the repository"		all_there
 check "no file is left over"				nothing_left_over
@@ -118,4 +132,5 @@ check "each topic can be reviewed"			mails_reviewable
 check "git am takes the mails, with the same result"	mails_apply
 check "importing its commits gives the same patches"	import_gives_the_same
 check "importing overwrites nothing uncommitted"	import_overwrites_nothing
+check "importing takes nothing back"			import_takes_nothing_back
 check "a tree without its commits is not imported"	import_takes_no_other_tree

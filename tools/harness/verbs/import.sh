@@ -116,6 +116,23 @@ overwritten >"$work/overwritten"
 	die "these would be overwritten, and are not committed: commit or stash them first" \
 	    "$(cat "$work/overwritten")"
 
+# What was changed here since "make tree" made the tree, and is another file there
+taken_back()
+{
+	local made f
+
+	made=$(cat "$tree/.git/made-from" 2>/dev/null) || return 0
+	git -C "$top" cat-file -e "$made" 2>/dev/null || return 0
+	git -C "$top" diff --name-only "$made" | grep -xFf "$work/new" | while read -r f; do
+		in_tree show "$branch:$f" | cmp -s - "$top/$f" || echo "$f"
+	done || :
+}
+
+taken_back >"$work/taken_back"
+[ ! -s "$work/taken_back" ] ||
+	die "these were changed here after $tree was made, and would be taken back: make the tree anew, or change them there" \
+	    "$(cat "$work/taken_back")"
+
 rm -f "$patches"/*/[0-9]*.patch
 cp -r "$work/patches"/. "$patches"
 cp "$work/series" "$patches/series"

@@ -25,6 +25,8 @@ commit_tree()
 	in_tree commit -q -m "Linux $(kernel_version "$base")"
 	in_tree tag base
 	for p in $(series_patches); do commit_patch "$p" "$tree"; done
+	# import.sh looks what was changed here since.
+	git -C "$top" rev-parse -q --verify HEAD >"$tree/.git/made-from" || rm "$tree/.git/made-from"
 }
 
 scratch
