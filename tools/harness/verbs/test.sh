@@ -179,20 +179,20 @@ more_tests()
 	mapfile -t programs < <(all_but "$tests" .c "${lifetimes[@]}" | grep '_test$')
 	mapfile -t others < <(all_but "$verbs_tests" .guest "${verbs[@]}")
 
-	# Its guest has one emulation thread, and leaves a processor to others.
+	# Its guest has one emulation thread, and leaves a processor to others that do not go by time.
 	aside suite ftrace
 	suite kcsan
 	suite torture-default torture default
 	suite kunit-debug kunit debug
-	KERNELS=ours SANITIZE=yes suite command-others command "${others[@]}"
-	suite terminal
 	suite man
 	suite bpf
+	joined
+	KERNELS=ours SANITIZE=yes suite command-others command "${others[@]}"
+	suite terminal
 	suite library-kernels library stock 6.12 special formats cost
 	TESTS=${programs[*]} suite selftests-debug selftests debug "${halved[@]}"
 	suite selftests-buffers selftests default
 	suite harness
-	joined
 }
 
 # What takes hours, or is about other kernels than ours as it is.
