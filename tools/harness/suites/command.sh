@@ -69,7 +69,7 @@ run_same()
 	echo 1..2
 	WAY=map same_on ours
 	SERIES=none WAY=read same_on stock
-	BASE=6.12 KERNEL_SRC='' WAY=read same_on 6.12
+	BASE=6.12 SERIES=none KERNEL_SRC='' WAY=read same_on 6.12
 	check "stock 6.1 prints the same" differ stock
 	check "6.12 prints the same" differ 6.12
 }
@@ -92,7 +92,7 @@ run_record()
 		case $kernel in
 		ours)	record_on ours "" ;;
 		stock)	SERIES=none record_on stock "WAYS=read SUBBUFS=4" ;;
-		6.12)	BASE=6.12 KERNEL_SRC='' record_on 6.12 "WAYS='read map'" ;;
+		6.12)	BASE=6.12 SERIES=none KERNEL_SRC='' record_on 6.12 "WAYS='read map'" ;;
 		*)	die "KERNELS=$kernel: not one of ours, stock, 6.12" ;;
 		esac || status=1
 	done
@@ -107,7 +107,7 @@ run_everywhere()
 		case $kernel in
 		ours)	run "$1" "WAYS='read map observe'" ;;
 		stock)	SERIES=none run "$1" WAYS=read ;;
-		*)	BASE=$kernel KERNEL_SRC='' run "$1" "WAYS='read map'" ;;
+		*)	BASE=$kernel SERIES=none KERNEL_SRC='' run "$1" "WAYS='read map'" ;;
 		esac >"$work/results" || status=1
 		sed -E "s/^((not )?ok - .*)/\1, on $kernel/" "$work/results"
 	done

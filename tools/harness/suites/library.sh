@@ -38,7 +38,7 @@ on()
 	local settings=()
 	case $1 in
 	stock)	settings=(SERIES=none) ;;
-	6.12)	settings=(BASE=6.12 KERNEL_SRC='') ;;
+	6.12)	settings=(BASE=6.12 SERIES=none KERNEL_SRC='') ;;
 	esac
 	env WITH="$work/with" LIMIT="${LIMIT:-900}" "${settings[@]}" "$harness/verbs/guest.sh" "$2" >"$work/said" || status=1
 	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/said"

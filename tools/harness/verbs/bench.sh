@@ -51,7 +51,7 @@ of()
 	stock)		SERIES=none "$@" ;;
 	before)		SERIES=$(patches_before_live) "$@" ;;
 	ours)		"$@" ;;
-	mainline)	BASE=6.12 KERNEL_SRC='' "$@" ;;
+	mainline)	BASE=6.12 SERIES=none KERNEL_SRC='' "$@" ;;
 	esac
 }
 
