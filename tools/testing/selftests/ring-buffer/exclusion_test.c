@@ -1024,6 +1024,28 @@ TEST_F(unmapped, a_resize_refused_for_an_open_trace_answers_EBUSY)
 					   4 * self->ti.subbuf_kb));
 }
 
+/* HOLD-14 */
+TEST_F(unmapped, a_resize_refused_for_an_open_snapshot_loses_no_event)
+{
+	unsigned int size = 2 * self->ti.subbuf_kb;
+	long long entries;
+	int snapshot;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	entries = cpu_stat(&self->ti, self->ti.cpu, "entries");
+	snapshot = instance_file(&self->ti, "snapshot", O_RDONLY);
+	ASSERT_LE(0, snapshot);
+	EXPECT_EQ(-EBUSY, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", size));
+	EXPECT_EQ(entries, cpu_stat(&self->ti, self->ti.cpu, "entries"));
+	EXPECT_EQ(-EBUSY, instance_write_number(&self->ti, "buffer_size_kb", size));
+	EXPECT_EQ(entries, cpu_stat(&self->ti, self->ti.cpu, "entries"));
+	close(snapshot);
+	EXPECT_EQ(entries, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb", size));
+	EXPECT_GT(entries, cpu_stat(&self->ti, self->ti.cpu, "entries"));
+}
+
 /* HOLD-7 */
 TEST_F(unmapped, a_resize_beyond_memory_answers_ENOMEM)
 {

@@ -109,6 +109,27 @@ TEST_F(probe, each_snapshot_probe_counts)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+/* SNAP-4: One write may remove what several have set. */
+TEST_F(probe, probes_that_are_removed_at_once_leave_no_user)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE "\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "free_task:snapshot\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!*:snapshot\n"));
+	EXPECT_FALSE(probe_is_set(&self->ti));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+/* SNAP-4: And several what one has set, of free_task() and free_uid(). */
+TEST_F(probe, probes_that_are_removed_one_by_one_count_to_the_last)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "free_[tu][ai][sd]*:snapshot\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n"));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	EXPECT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!*:snapshot\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
 /* SNAP-10: Freeing the snapshot buffer is refused while a probe counts on it. */
 TEST_F(probe, freeing_the_snapshot_is_refused_with_EBUSY_beside_a_probe)
 {

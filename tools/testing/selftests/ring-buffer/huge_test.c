@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A buffer of more than 4 GiB on one CPU. Not run with the others: it needs
- * 6 GiB of memory.
+ * 10 GiB of memory, or 6 GiB without the last test.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 
 #include "buffer_fixture.h"
 
-#define BUFFER_KB	(4352ULL * 1024)
+#define BUFFER_KB	(4160ULL * 1024)
 #define NEEDED_KB	(BUFFER_KB + 512 * 1024)
 
 FIXTURE(huge) {
@@ -81,6 +81,37 @@ TEST_F_TIMEOUT(huge, sub_buffers_beyond_4_gigabytes_are_where_they_belong, 900)
 	}
 	EXPECT_TRUE(tally_exact(&tally));
 	EXPECT_EQ(subbufs * each, tally.seen);
+}
+
+/* The same, with nothing mapped, and sub-buffers of half the size that may be. */
+FIXTURE(unmapped) {
+	struct trace_instance	ti;
+};
+
+FIXTURE_SETUP(unmapped)
+{
+	ASSERT_EQ(0, instance_open(&self->ti, false, 256));
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      BUFFER_KB))
+		TH_LOG("needs %llu KiB of memory", NEEDED_KB);
+}
+
+FIXTURE_TEARDOWN(unmapped)
+{
+	EXPECT_EQ(0, instance_close(&self->ti));
+}
+
+/* SUBBUF-9: More bytes than an int counts. Both buffers are there for a while. */
+TEST_F_TIMEOUT(unmapped, another_sub_buffer_size_keeps_the_size_of_the_buffer, 600)
+{
+	unsigned long long kb = 2 * self->ti.subbuf_kb;
+	struct mapped_buffer mb;
+
+	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb", kb));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, O_NONBLOCK));
+	EXPECT_LE(BUFFER_KB - kb, (mb.meta->nr_subbufs - 1) * kb);
+	EXPECT_GE(BUFFER_KB + kb, (mb.meta->nr_subbufs - 1) * kb);
+	buffer_unmap(&mb);
 }
 
 TEST_HARNESS_MAIN

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/wait.h>
 
 #include "buffer_fixture.h"
 
@@ -102,35 +103,50 @@ TEST_F(snapshot, taking_and_clearing_it_go_on_beside_a_trigger)
 #ifndef NO_HIST_TRIGGERS
 #define FORK_TRIGGER	"events/sched/sched_process_fork/trigger"
 #define FORK_HIST	"hist:keys=parent_pid:child=child_pid:onchange($child).snapshot()"
+#define KFREE_TRIGGER	"events/kmem/kfree/trigger"
 
-static void fork_once(struct __test_metadata *_metadata)
+/* One that takes a snapshot whenever this process forks, behind the "!" to remove it. */
+static const char *histogram(void)
 {
-	pid_t pid = fork();
+	static const char format[] =
+		"!hist:keys=parent_pid:c=child_pid:onchange($c).snapshot() if parent_pid == %d";
+	static char hist[128];
 
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(0);
-	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
+	snprintf(hist, sizeof(hist), format, getpid());
+	return hist;
 }
 
-/* SNAP-12: The trigger is a snapshot without a key, of which the histogram knows nothing. */
-TEST_F(snapshot, a_trigger_leaves_a_histograms_snapshot_as_it_is)
+/* SNAP-12: One that a trigger would take, when a marker is written. */
+TEST_F(snapshot, a_histograms_snapshot_is_kept_beside_a_plain_one)
 {
-	struct trace_instance *ti = &self->ti;
+	int pid;
 
-	ASSERT_EQ(0, instance_write(ti, FORK_TRIGGER, FORK_HIST));
-	ASSERT_EQ(0, write_events(ti, 3, EVENT_LARGE));
-	fork_once(_metadata);
-	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
-	/* From here on the histogram takes none: no process forks. */
-	ASSERT_EQ(0, instance_write(ti, PRINT_TRIGGER, "snapshot"));
-	ASSERT_EQ(0, write_events(ti, 5, EVENT_LARGE));
-	ASSERT_EQ(0, instance_write(ti, "trace_marker", "now"));
-	EXPECT_EQ(1, instance_number(ti, "tracing_on"));
-	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
-	ASSERT_EQ(0, instance_write(ti, FORK_TRIGGER, "!" FORK_HIST));
-	ASSERT_EQ(0, instance_write(ti, "trace_marker", "now"));
-	EXPECT_LE(5, count_trace_lines(ti, "snapshot"));
+	ASSERT_EQ(0, instance_write(&self->ti, FORK_TRIGGER, histogram() + 1));
+	ASSERT_EQ(0, instance_write(&self->ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(3, count_trace_lines(&self->ti, "snapshot"));
+	ASSERT_EQ(0, write_events(&self->ti, 2, EVENT_LARGE));
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_marker", "now"));
+	EXPECT_EQ(3, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_EQ(2, count_trace_lines(&self->ti, "trace"));
+	EXPECT_EQ(0, instance_write(&self->ti, FORK_TRIGGER, histogram()));
+}
+
+/* SNAP-12: What the histogram had is freed, which is the event of the trigger. */
+TEST_F(snapshot, a_histograms_snapshot_goes_beside_a_trigger_of_kfree)
+{
+	char trigger[64];
+
+	snprintf(trigger, sizeof(trigger), "!snapshot if common_pid == %d", getpid());
+	ASSERT_EQ(0, instance_write(&self->ti, FORK_TRIGGER, histogram() + 1));
+	ASSERT_EQ(0, instance_write(&self->ti, KFREE_TRIGGER, trigger + 1));
+	EXPECT_EQ(0, instance_write(&self->ti, FORK_TRIGGER, histogram()));
+	EXPECT_EQ(0, instance_write(&self->ti, KFREE_TRIGGER, trigger));
+	EXPECT_EQ(1, instance_number(&self->ti, "tracing_on"));
 }
 #endif
 

@@ -190,6 +190,84 @@ TEST_F(pipe, splice_does_not_give_an_event_that_another_reader_took)
 	close(raw);
 }
 
+/* All that splices of that length give until nothing is left, in a static text. */
+static char *splice_all(int fd, int *pipes, size_t len)
+{
+	static char text[1 << 20];
+	size_t done = 0;
+	ssize_t got;
+
+	while (done < sizeof(text) - len &&
+	       (got = splice(fd, NULL, pipes[1], NULL, len, SPLICE_F_NONBLOCK)) > 0)
+		while (got > 0) {
+			ssize_t part = read(pipes[0], text + done, got);
+
+			if (part <= 0)
+				return NULL;
+			done += part;
+			got -= part;
+		}
+	text[done] = '\0';
+	return text;
+}
+
+#define TEXT_EVENTS	50
+
+/* READ-24 */
+TEST_F(pipe, splice_of_many_pages_gives_every_line)
+{
+	char *line;
+	int count = 0;
+
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	ASSERT_EQ(0, write_events(&self->ti, TEXT_EVENTS, EVENT_LARGE));
+	/* A line has three characters for each byte, and begins with the task. */
+	line = strtok(splice_all(self->fd, self->pipes, 16 * PIPE_BYTES), "\n");
+	for (; line; line = strtok(NULL, "\n"), count++)
+		EXPECT_LT(3 * (EVENT_LARGE - 8), strlen(line));
+	EXPECT_EQ(TEXT_EVENTS, count);
+}
+
+/*
+ * How much of an event the kernel took: 6.1 cuts it in sub-buffers of a page. It is
+ * copied without faulting, so the bytes have to be there.
+ */
+static ssize_t write_long(struct trace_instance *ti, size_t size)
+{
+	static char bytes[4096];
+	struct event_payload *payload = (void *)bytes;
+
+	memset(bytes, 0x5a, sizeof(bytes));
+	payload->tag = EVENT_TAG;
+	payload->seq = ti->seq++;
+	return write(ti->marker, bytes, size);
+}
+
+/* SUBBUF-19: A dump of more than a page, and one of more than a line of trace_pipe has. */
+TEST_F(pipe, splice_prints_LINE_TOO_BIG_and_goes_on)
+{
+	static const int sizes[] = { 1500, 3000 };
+	unsigned int i;
+	ssize_t taken;
+	char *text;
+
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		taken = write_long(&self->ti, sizes[i]);
+		ASSERT_LT(0, taken);
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		text = splice_all(self->fd, self->pipes, 16 * PIPE_BYTES);
+		ASSERT_NE(NULL, text);
+		if (3 * taken > getpagesize())
+			EXPECT_NE(NULL, strstr(text, "[LINE TOO BIG]\n"));
+		text = strrchr(text, '#');
+		ASSERT_NE(NULL, text);
+		EXPECT_NE(NULL, strstr(text, " buf: "));
+		EXPECT_GT(200, strlen(text));
+	}
+}
+
 /* POLL-4: Documentation/trace/ftrace.rst says it of trace_pipe; Linux does it for both. */
 TEST_F(pipe, the_block_option_makes_poll_call_both_files_readable)
 {
