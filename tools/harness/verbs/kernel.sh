@@ -33,6 +33,8 @@ flavour_fragments()
 	*)		printf '%s\n' "$harness/config/default.config" ;;
 	esac
 	printf '%s\n' "$harness/config/$flavour.config"
+	# What a base has not, or has under another name.
+	[ ! -e "$patches/$flavour.config" ] || printf '%s\n' "$patches/$flavour.config"
 	[ "${MUTANTS:-}" != yes ] || [ "$flavour" = uml ] || printf '%s\n' "$harness/config/mutants.config"
 }
 
