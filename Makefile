@@ -15,7 +15,7 @@ help:		## what can be done (this)
 	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           WITH=dir (its files are in /host)  OUT=dir (what the guest leaves in /out comes there)'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
-	@echo '           BASE=6.1|6.12 (that one as it is)  KERNEL_SRC=dir (your own tree of that base)'
+	@echo '           BASE=6.1|6.12 (its faults mended)  KERNEL_SRC=dir (your own tree of that base)'
 	@echo '           CACHE=dir (default ~/.cache/trace-ring-map)'
 
 demo: packages	## boot the kernel and stream its events with the tracemap command

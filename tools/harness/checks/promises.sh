@@ -25,7 +25,7 @@ finds()
 
 copy()
 {
-	mkdir -p "$work/tree/patches/6.1"
+	mkdir -p "$work"/tree/patches/{6.1,6.12}
 	cd "$top" || return
 	cp -r --parents "$document" "$selftests" kernel/trace/ring_buffer_kunit*.c \
 		tools/harness/{model,random,suites,torture} "$work/tree"

@@ -23,10 +23,16 @@ all_there()
 	return $missing
 }
 
+# Of every base: most files are brought by the series for another one.
+new_files_of_all()
+{
+	find "$top/patches" -name '[0-9]*.patch' | while read -r p; do patch_new_files "$p"; done
+}
+
 nothing_left_over()
 {
 	git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard |
-		grep -vE "$ours" | sort | comm -23 - <(printf '%s\n' "${new[@]}" | sort) >"$work/left"
+		grep -vE "$ours" | sort | comm -23 - <(new_files_of_all | sort -u) >"$work/left"
 	empty "$work/left"
 }
 
@@ -88,6 +94,7 @@ import_overwrites_nothing()
 {
 	local file head
 	file=$(new_files | sed -n 1p)
+	[ -n "$file" ] || file=patches/$linux/$(sed -n '/^[^#]/{p;q}' "$patches/series")
 	head=$(git -C "$work/am" rev-list --max-parents=0 HEAD)
 	import "$work/am" HEAD "$head" || return 1
 	git -C "$work/copy" init -q

@@ -220,6 +220,7 @@ of_each_patch()
 	suite patches-boot patches boot
 	suite patches-coccinelle patches coccinelle
 	suite bases
+	suite fixes
 	suite command-kernels command
 }
 
