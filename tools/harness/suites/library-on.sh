@@ -22,11 +22,15 @@ compile()
 # shellcheck disable=SC2317 # step calls it
 build()
 {
-	local t core
+	local t core options
 
 	mapfile -t core < <(find "$library" -maxdepth 1 -name '*.c' ! -name '*_test.c' \
 		! -name 'event*' ! -name 'perf_buffer*')
-	for t in "${tests[@]}"; do compile "${t}_test" "$library/${t}_test.c" "${core[@]}"; done
+	for t in "${tests[@]}"; do
+		options=()
+		[ "$t" != merge ] || options=("-Wl,--wrap=malloc")
+		compile "${t}_test" "$library/${t}_test.c" "${core[@]}" "${options[@]}"
+	done
 	compile lib_guest "$library"/tests/*.c "${core[@]}"
 }
 
