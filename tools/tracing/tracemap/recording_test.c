@@ -25,38 +25,24 @@ enum { CAPACITY = 4096 - 16 };
 static char top[200], dat[220];
 static int to;			/* the end of the pipe to write to */
 
-static void put(const char *name, const char *text)
-{
-	char path[300], *slash;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", top, name);
-	for (slash = path + strlen(top) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		CHECK(!mkdir(path, 0700) || errno == EEXIST);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
-}
-
 static void make_tracing(void)
 {
 	char path[300];
 
 	CHECK(!mkdir(top, 0700));
-	put("events/header_page", "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	    "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
-	put("events/header_event", "header event\n");
-	put("events/ftrace/print/format", "name: print\nID: 5\n");
-	put("set_event", "");
-	put("current_tracer", "nop\n");
-	put("trace_clock", "[local] global\n");
-	put("saved_cmdlines", "");
-	put("printk_formats", "");
-	put("per_cpu/cpu0/stats", "entries: 0\noverrun: 0\n");
-	put("per_cpu/cpu0/buffer_size_kb", "8\n");
+	make_file(top, "events/header_page",
+		  "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+	make_file(top, "events/header_event", "header event\n");
+	make_file(top, "events/ftrace/print/format", "name: print\nID: 5\n");
+	make_file(top, "set_event", "");
+	make_file(top, "current_tracer", "nop\n");
+	make_file(top, "trace_clock", "[local] global\n");
+	make_file(top, "saved_cmdlines", "");
+	make_file(top, "printk_formats", "");
+	make_file(top, "per_cpu/cpu0/stats", "entries: 0\noverrun: 0\n");
+	make_file(top, "per_cpu/cpu0/buffer_size_kb", "8\n");
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_pipe_raw", top);
 	CHECK(!mkfifo(path, 0600));
 	to = open(path, O_RDWR | O_CLOEXEC);

@@ -179,25 +179,10 @@ static const struct {
 	{ "per_cpu/cpu33/stats", "", "" },
 };
 
-static void put(const char *dir, const char *name, const char *text)
-{
-	char path[512], *slash;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	for (slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		CHECK(!mkdir(path, 0700) || errno == EEXIST);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
-}
-
 static void fill(const char *dir)
 {
 	for (unsigned int i = 0; i < SIZE(files); i++)
-		put(dir, files[i].name, files[i].before);
+		make_file(dir, files[i].name, files[i].before);
 }
 
 static void remove_all(const char *dir)
@@ -309,7 +294,7 @@ static void test_sizes_of_cpus(void)
 	struct session *session;
 
 	fill(top);
-	put(top, "buffer_size_kb", "X\n");
+	make_file(top, "buffer_size_kb", "X\n");
 	choose(&sel, options);
 	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOTUNIQ);
 	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));

@@ -27,36 +27,21 @@ static const struct subbuf_format format = {
 static const unsigned char zeros[PAGE];
 
 /* What is read of a tracing folder, and no more. */
-static void put(const char *dir, const char *name, const char *text)
-{
-	char path[512], *slash;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	for (slash = path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = 0;
-		CHECK(!mkdir(path, 0700) || errno == EEXIST);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	CHECK(file && fputs(text, file) >= 0 && !fclose(file));
-}
-
 static void make_tracing(const char *dir)
 {
 	CHECK(!mkdir(dir, 0700));
-	put(dir, "events/header_page", "header page\n");
-	put(dir, "events/header_event", "header event\n");
-	put(dir, "events/ftrace/print/format", "name: print\nID: 5\n");
-	put(dir, "events/b/two/format", "name: two\nID: 12\n");
-	put(dir, "events/a/one/format", "name: one\nID: 11\n");
-	put(dir, "events/a/three/format", "name: three\nID: 13\n");
-	put(dir, "set_event", "b:two\na:one\nno:such\n");
-	put(dir, "current_tracer", "nop\n");
-	put(dir, "trace_clock", "[local] global\n");
-	put(dir, "printk_formats", "");
-	put(dir, "saved_cmdlines", "1 init\n");
-	put(dir, "saved_cmdlines_size", "128\n");
+	make_file(dir, "events/header_page", "header page\n");
+	make_file(dir, "events/header_event", "header event\n");
+	make_file(dir, "events/ftrace/print/format", "name: print\nID: 5\n");
+	make_file(dir, "events/b/two/format", "name: two\nID: 12\n");
+	make_file(dir, "events/a/one/format", "name: one\nID: 11\n");
+	make_file(dir, "events/a/three/format", "name: three\nID: 13\n");
+	make_file(dir, "set_event", "b:two\na:one\nno:such\n");
+	make_file(dir, "current_tracer", "nop\n");
+	make_file(dir, "trace_clock", "[local] global\n");
+	make_file(dir, "printk_formats", "");
+	make_file(dir, "saved_cmdlines", "1 init\n");
+	make_file(dir, "saved_cmdlines_size", "128\n");
 }
 
 /* A page that tells which one it is. */
@@ -242,10 +227,10 @@ static void test_in(const char *folder)
 	CHECK(taken(&r).size == all_data() + head_size(r.head) + TABLE_SIZE);
 	CHECK(!chmod(r.path, 0640));
 
-	put(r.dir, "set_event", "a:three\n");
-	put(r.dir, "saved_cmdlines", "1 init\n77 late\n");
-	put(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
-	put(r.dir, "per_cpu/cpu2/stats", "overrun: 77\n");
+	make_file(r.dir, "set_event", "a:three\n");
+	make_file(r.dir, "saved_cmdlines", "1 init\n77 late\n");
+	make_file(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
+	make_file(r.dir, "per_cpu/cpu2/stats", "overrun: 77\n");
 	CHECK(!trace_head_refresh(r.head) && !trace_dat_replace_head(r.dat));
 	check_data(r.path, r.head, 0);
 	CHECK(!trace_dat_finish(r.dat, NULL));
@@ -364,9 +349,9 @@ static void test_modes(const char *folder)
 
 	begin(&r, folder);
 	snprintf(path, sizeof(path), "%s/private", r.dir);
-	put(r.dir, "private", "");
+	make_file(r.dir, "private", "");
 	/* Neither is this a part of it. */
-	put(r.dir, "private.cpu1-notes", "");
+	make_file(r.dir, "private.cpu1-notes", "");
 	other = r;
 	CHECK(!chmod(path, 0600) && !create(&other, path));
 	write_page(other.dat, 0, 0);
@@ -583,7 +568,7 @@ static void test_part_is_back(const char *folder)
 	die(&r);
 	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 1);
 	CHECK(data_in_file(&r) == all_data() && !truncate(path, PAGE));
-	put(r.dir, "trace.dat.cpu0", "");
+	make_file(r.dir, "trace.dat.cpu0", "");
 	/* It has more than was moved: that is another file. */
 	snprintf(path, sizeof(path), "%s.cpu%d", r.path, CPUS - 2);
 	CHECK(!truncate(path, 1 << 20) && try_restore(r.path, NULL) == -EINVAL);
@@ -608,7 +593,7 @@ static void check_not_of_it(const struct recorded *r, const char *name)
 	char path[600];
 	uint64_t size;
 
-	put(r->dir, name, "mine");
+	make_file(r->dir, name, "mine");
 	CHECK(!bytes_add_file(&before, r->path));
 	CHECK(try_restore(r->path, &size) == -EEXIST && size == all_data());
 	snprintf(path, sizeof(path), "%s/%s", r->dir, name);
@@ -656,7 +641,7 @@ static void test_missing_part(const char *folder)
 
 	begin(&r, folder);
 	die(&r);
-	put(r.dir, strrchr(path, '/') + 1, "");
+	make_file(r.dir, strrchr(path, '/') + 1, "");
 	CHECK(!try_restore(r.path, &size));
 	CHECK(size == all_data() - (uint64_t)pages_of(CPUS - 1) * PAGE);
 	check_data(r.path, r.head, size);
@@ -672,7 +657,7 @@ static void test_new(const char *folder)
 
 	begin(&r, folder);
 	die(&r);
-	put(r.dir, "trace.dat.new", "my thesis");
+	make_file(r.dir, "trace.dat.new", "my thesis");
 	CHECK(!try_restore(r.path, NULL));
 	check_file(&r, "trace.dat.new", "my thesis");
 	end(&r);
@@ -740,7 +725,7 @@ static void test_refusals_in(const char *folder)
 	CHECK(create(&other, r.path) == -EEXIST && trace_dat_is_unfinished(r.path));
 	CHECK(!strncmp(in_the_way, r.path, strlen(r.path)) && !access(in_the_way, F_OK));
 	snprintf(path, sizeof(path), "%s/other", r.dir);
-	put(r.dir, "other.cpu7", "");
+	make_file(r.dir, "other.cpu7", "");
 	CHECK(create(&other, path) == -EEXIST && strstr(in_the_way, "/other.cpu7"));
 	CHECK(access(path, F_OK) && try_restore(path, NULL) == -ENOENT);
 	/* Another file under the name of a part is not read. */
@@ -754,24 +739,24 @@ static void test_refusals_in(const char *folder)
 	CHECK(!__real_rename(name, path));
 	restore(&r);
 	/* Nor is a file lost that has the name of the next head. */
-	put(r.dir, "trace.dat.new", "mine");
+	make_file(r.dir, "trace.dat.new", "mine");
 	CHECK(create(&other, r.path) == -EEXIST && strstr(in_the_way, "/trace.dat.new"));
 	check_file(&r, "trace.dat.new", "mine");
 	CHECK(!unlink(in_the_way));
 	/* More CPUs had been there. */
-	put(r.dir, "trace.dat.cpu99", "");
+	make_file(r.dir, "trace.dat.cpu99", "");
 	CHECK(create(&other, r.path) == -EEXIST && strstr(in_the_way, "/trace.dat.cpu99"));
 	CHECK(!unlink(in_the_way));
 	/* Too late to find out when the first data come. */
 	snprintf(name, sizeof(name), "%s/%0252d", r.dir, 0);
 	CHECK(create(&other, name) == -ENAMETOOLONG && access(name, F_OK));
 	check_whole(&r);
-	put(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
+	make_file(r.dir, "trace.dat", "1234567890123456789012345678901234567890");
 	CHECK(try_restore(r.path, NULL) == -EINVAL);
 	/* Notes are not overwritten, an empty file is. */
 	CHECK(create(&other, r.path) == -EMEDIUMTYPE && taken(&r).files == 1);
 	check_file(&r, "trace.dat", "1234567890");
-	put(r.dir, "trace.dat", "");
+	make_file(r.dir, "trace.dat", "");
 	CHECK(!create(&r, r.path) && !trace_dat_finish(r.dat, NULL) && taken(&r).files == 1);
 	end(&r);
 }
