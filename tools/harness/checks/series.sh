@@ -106,11 +106,13 @@ import_overwrites_nothing()
 	grep -qF "$file" "$work/refused"
 }
 
-# Committed here, and not in the tree, which was made before
+# Committed here, and not in the tree, which was made before. A base without new files has
+# nothing of that kind.
 import_takes_nothing_back()
 {
 	local file head
 	file=$(new_files | sed -n 1p)
+	[ -n "$file" ] || return 0
 	head=$(git -C "$work/am" rev-list --max-parents=0 HEAD)
 	git -C "$work/copy" rev-parse HEAD >"$work/am/.git/made-from"
 	git -C "$work/copy" -c user.name=harness -c user.email=harness@localhost commit -qam changed
