@@ -83,6 +83,16 @@ static size_t whole(FIXTURE_DATA(map) * self)
 	return len;
 }
 
+/* The first mapping, of the whole buffer. */
+static void fail_each_mmap(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self,
+			   const struct operation *op)
+{
+	ASSERT_EQ(0, prepare(self));
+	with.len = whole(self);
+	ASSERT_LT(0, with.len);
+	fail_each(_metadata, self, op, expect_free);
+}
+
 /* MEM-1 */
 TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 {
@@ -90,10 +100,7 @@ TEST_F_TIMEOUT(map, mmap_without_memory_leaves_nothing, FAULT_TIMEOUT)
 		"mmap()", .before = before_mmap, .call = call_mmap, .after = after_mmap,
 	};
 
-	ASSERT_EQ(0, prepare(self));
-	with.len = whole(self);
-	ASSERT_LT(0, with.len);
-	fail_each(_metadata, self, &op, expect_free);
+	fail_each_mmap(_metadata, self, &op);
 }
 
 /* MEM-1 */
@@ -104,10 +111,7 @@ TEST_F_TIMEOUT(map, mmap_without_memory_for_upper_page_tables_leaves_nothing, FA
 		.after = after_mmap,
 	};
 
-	ASSERT_EQ(0, prepare(self));
-	with.len = whole(self);
-	ASSERT_LT(0, with.len);
-	fail_each(_metadata, self, &op, expect_free);
+	fail_each_mmap(_metadata, self, &op);
 }
 
 /* MEM-1 */

@@ -382,6 +382,19 @@ TEST_F(quiet, what_is_there_already_is_told_eight_times_a_second_on_the_watched_
 	watcher_close(&w);
 }
 
+/* So many percent of the watched CPU's buffer, in bytes. */
+static size_t part_of_ring(struct __test_metadata *_metadata,
+			   FIXTURE_DATA(quiet) * self, unsigned int percent)
+{
+	struct mapped_buffer mb;
+	size_t bytes;
+
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, 0));
+	bytes = part_of_buffer(&mb, percent);
+	buffer_unmap(&mb);
+	return bytes;
+}
+
 /* Use up the wake-ups that there are at once. */
 static void make_it_rest(struct __test_metadata *_metadata,
 			 FIXTURE_DATA(quiet) * self, struct watcher *w)
@@ -400,15 +413,12 @@ static void make_it_rest(struct __test_metadata *_metadata,
 TEST_F(quiet, what_is_unread_is_not_overwritten_while_an_observer_rests)
 {
 	struct trace_instance *ti = &self->ti;
-	struct mapped_buffer mb;
 	struct watcher w;
 	size_t percent;
 	int i;
 
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
-	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
-	percent = part_of_buffer(&mb, 50) / 50;
-	buffer_unmap(&mb);
+	percent = part_of_ring(_metadata, self, 50) / 50;
 	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
 	make_it_rest(_metadata, self, &w);
 	ASSERT_LT(0, write_bytes(ti, 70 * percent, EVENT_LARGE));
@@ -432,14 +442,11 @@ TEST_F(quiet, what_is_unread_is_not_overwritten_while_an_observer_rests)
 TEST_F(quiet, an_observer_that_rests_is_not_woken_by_less_than_it_waits_for)
 {
 	struct trace_instance *ti = &self->ti;
-	struct mapped_buffer mb;
 	struct watcher w;
 	size_t percent;
 
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
-	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
-	percent = part_of_buffer(&mb, 50) / 50;
-	buffer_unmap(&mb);
+	percent = part_of_ring(_metadata, self, 50) / 50;
 	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
 	make_it_rest(_metadata, self, &w);
 	ASSERT_EQ(0, watcher_wait(&w, 90 * percent));
@@ -469,7 +476,6 @@ static long long told_after(struct __test_metadata *_metadata,
 TEST_F(quiet, an_observer_does_not_rest_the_longer_the_more_it_was_woken)
 {
 	struct trace_instance *ti = &self->ti;
-	struct mapped_buffer mb;
 	struct watcher w;
 	unsigned int try = 0;
 	long long ms;
@@ -477,9 +483,7 @@ TEST_F(quiet, an_observer_does_not_rest_the_longer_the_more_it_was_woken)
 	int i;
 
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
-	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
-	many = part_of_buffer(&mb, 70);
-	buffer_unmap(&mb);
+	many = part_of_ring(_metadata, self, 70);
 	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
 	do {
 		for (i = 0; i < 40; i++) {
@@ -527,15 +531,12 @@ TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_wr
 {
 	struct trace_instance *ti = &self->ti;
 	long long by_one = 0, by_many = 1000, ms;
-	struct mapped_buffer mb;
 	unsigned int many;
 	struct watcher w;
 	int round;
 
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
-	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, 0));
-	many = part_of_buffer(&mb, 80) / EVENT_LARGE;
-	buffer_unmap(&mb);
+	many = part_of_ring(_metadata, self, 80) / EVENT_LARGE;
 	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
 	/* A busy machine may take its time once, not each time. */
 	for (round = 0; round < 8; round++) {
@@ -550,16 +551,16 @@ TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_wr
 	watcher_close(&w);
 }
 
-/* Interrupts sent to the CPU that writes @count events, one at a time. */
+/* Interrupts sent to @cpu while the watched one writes @count events, one at a time. */
 static long long sent_by_events(struct __test_metadata *_metadata,
-				FIXTURE_DATA(quiet) * self, unsigned int count)
+				FIXTURE_DATA(quiet) * self, int cpu, unsigned int count)
 {
 	struct trace_instance *ti = &self->ti;
 	struct disturbance before, after;
 	long long until;
 
 	EXPECT_EQ(0, run_on_cpu(ti->cpu));
-	EXPECT_EQ(0, disturbance_now(&before, ti, ti->cpu));
+	EXPECT_EQ(0, disturbance_now(&before, ti, cpu));
 	while (count--) {
 		EXPECT_EQ(0, write_events(ti, 1, EVENT_SMALL));
 		/* Long enough for the consumer to sleep again. */
@@ -567,46 +568,26 @@ static long long sent_by_events(struct __test_metadata *_metadata,
 		while (monotonic_ns() < until)
 			;
 	}
-	EXPECT_EQ(0, disturbance_now(&after, ti, ti->cpu));
+	EXPECT_EQ(0, disturbance_now(&after, ti, cpu));
 	EXPECT_EQ(0, run_on_cpu(ti->other_cpu));
-	return after.sent - before.sent;
-}
-
-/* Interrupts sent to @cpu while the watched one writes @count events, one at a time. */
-static long long sent_to_by_events(struct __test_metadata *_metadata,
-				   FIXTURE_DATA(quiet) * self, int cpu, unsigned int count)
-{
-	struct disturbance before, after;
-
-	EXPECT_EQ(0, disturbance_now(&before, &self->ti, cpu));
-	sent_by_events(_metadata, self, count);
-	EXPECT_EQ(0, disturbance_now(&after, &self->ti, cpu));
 	return after.sent - before.sent;
 }
 
 /* WAKE-14: An event far from its mark is nothing to the CPU of an observer, either. */
 TEST_F(quiet, events_before_its_mark_send_no_interrupt_to_an_observers_cpu)
 {
-	long long alone = sent_to_by_events(_metadata, self, self->ti.other_cpu, 300);
+	long long alone = sent_by_events(_metadata, self, self->ti.other_cpu, 300);
 	unsigned int i = 0;
 	long long sent;
 
 	do {
 		fork_begun(_metadata, self, sleep_at_far_mark);
 		sleep_ms(STILL_WAITING_MS);
-		sent = sent_to_by_events(_metadata, self, self->ti.other_cpu, 300);
+		sent = sent_by_events(_metadata, self, self->ti.other_cpu, 300);
 		TH_LOG("%lld interrupts, %lld without an observer", sent, alone);
 		end_children(self);
 	} while (sent > alone + BY_CHANCE && ++i < MEASURED_AGAIN);
 	EXPECT_GT(MEASURED_AGAIN, i);
-}
-
-/* Wakes up for each of the events of @ti's CPU, on the other one. */
-static void wait_for_each(const struct trace_instance *ti, int ready)
-{
-	uint64_t wakeups = 0;
-
-	_exit(watch_for_ever(ti, ti->cpu, ti->other_cpu, ready, &wakeups));
 }
 
 /*
@@ -615,35 +596,31 @@ static void wait_for_each(const struct trace_instance *ti, int ready)
  */
 TEST_F(quiet, waking_an_observer_interrupts_its_own_cpu_only)
 {
-	struct trace_instance ti = self->ti;
+	struct trace_instance *ti = &self->ti;
 	struct disturbance d[2];
 	struct watcher w;
 	unsigned int i, n;
 
 	for (n = 0; n < 2; n++) {
-		ti.cpu = n ? self->ti.other_cpu : self->ti.cpu;
-		ti.other_cpu = n ? self->ti.cpu : self->ti.other_cpu;
-		self->pids[0] = fork();
-		ASSERT_LE(0, self->pids[0]);
-		if (!self->pids[0])
-			wait_for_each(&ti, self->ready[1]);
-		self->nr_pids = 1;
-		wait_until_ready(_metadata, self);
-		ASSERT_EQ(0, run_on_cpu(ti.cpu));
-		ASSERT_EQ(0, watcher_open(&w, &ti, ti.cpu, LIVE_FROM_NOW));
-		ASSERT_EQ(0, disturbance_now(&d[0], &ti, ti.cpu));
+		self->follow_on = ti->other_cpu;
+		fork_begun(_metadata, self, follow);
+		ASSERT_EQ(0, run_on_cpu(ti->cpu));
+		ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+		ASSERT_EQ(0, disturbance_now(&d[0], ti, ti->cpu));
 		for (i = 0; i < 300; i++) {
 			ASSERT_EQ(0, watcher_wait(&w, FAR_MARK));
-			ASSERT_EQ(0, write_events(&ti, 1, EVENT_SMALL));
+			ASSERT_EQ(0, write_events(ti, 1, EVENT_SMALL));
 			sleep_ms(10);
 		}
-		ASSERT_EQ(0, disturbance_now(&d[1], &ti, ti.cpu));
+		ASSERT_EQ(0, disturbance_now(&d[1], ti, ti->cpu));
 		d[1] = disturbance_since(d[0], &d[1]);
 		disturbance_tell(&d[1], n ? "the other CPU writes" : "the CPU writes");
 		EXPECT_GT(150, d[1].sent);
 		watcher_close(&w);
 		end_children(self);
-		ASSERT_EQ(0, run_on_cpu(ti.cpu));
+		/* The CPUs change places, and twice makes it as it was. */
+		ti->other_cpu = ti->cpu;
+		ti->cpu = self->follow_on;
 	}
 }
 
@@ -671,7 +648,7 @@ TEST_F(quiet, a_consumers_wake_ups_are_nothing_to_sleeping_observers)
 			fork_begun(_metadata, self, sleep_at_far_mark);
 		sleep_ms(STILL_WAITING_MS);
 		sleeps = sleeps_of_all(self);
-		sent = sent_by_events(_metadata, self, 1000);
+		sent = sent_by_events(_metadata, self, self->ti.cpu, 1000);
 		sleeps = sleeps_of_all(self) - sleeps;
 		fprintf(stderr, "# %zu observers: %lld interrupts sent, %lld sleeps\n",
 			observers[i], sent, sleeps);
