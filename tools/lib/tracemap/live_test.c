@@ -586,7 +586,7 @@ static void a_reset_under_way_is_waited_for(void)
 	sim_free(s);
 }
 
-/* Nobody may stand in the new epoch with the counts of the old one. */
+/* An observer that is in the new epoch must not have the counts of the old one. */
 static void a_reset_that_begins_in_a_jump_leads_nowhere(void)
 {
 	struct sim *s = quiet(6, 1);

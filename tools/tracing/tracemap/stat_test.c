@@ -106,7 +106,7 @@ static void test_figures(struct panel *p)
 	      all.rate.events == RATE_UNKNOWN);
 }
 
-/* In half a second; what nobody consumes is not lost by being overwritten. */
+/* In half a second. While no consumer reads the buffer, an overwritten event is not lost. */
 static void test_rates(struct panel *p)
 {
 	struct gauge *g = gauge_of(p, BUSY), all;

@@ -319,8 +319,8 @@ static void take_rest(struct stream *s)
 }
 
 /*
- * Standard output has failed: how many events were taken and not printed. In an instance of
- * the stream's own, where tracing is off, those that nobody has taken are counted, too.
+ * Standard output has failed: how many events the stream has read and not printed. In an
+ * instance of its own, where tracing is off, it also reads and counts what is left.
  */
 static unsigned long long not_printed(struct stream *s)
 {
