@@ -39,6 +39,18 @@ die()
 
 hash_of() { sha256sum | cut -c1-12; }
 
+# on_kernel ours|stock|6.12 COMMAND...: with what kernel.sh and guest.sh know that kernel
+# by. The latter two are without patches of ours.
+on_kernel()
+{
+	case $1 in
+	ours)	"${@:2}" ;;
+	stock)	SERIES=none "${@:2}" ;;
+	6.12)	BASE=6.12 SERIES=none KERNEL_SRC='' "${@:2}" ;;
+	*)	die "kernel $1: not one of ours, stock, 6.12" ;;
+	esac
+}
+
 # step WHAT LOGNAME COMMAND...: run it with its output in a log; say how long
 # it took and where the log is, and show the log's end if it failed.
 step()

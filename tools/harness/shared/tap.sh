@@ -32,3 +32,6 @@ empty()
 	cat "$1"
 	[ ! -s "$1" ]
 }
+
+# results_on KERNEL FILE: the results in FILE, with the kernel's name behind each.
+results_on() { sed -E "s/^((not )?ok - .*)/\1, on $1/" "$2"; }

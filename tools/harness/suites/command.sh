@@ -52,8 +52,8 @@ run_json()
 # What is printed behind "same:" is equal, whatever the kernel and the way.
 same_on()
 {
-	run same >"$work/same.$1" || :
-	sed -n '/^same:/!p' "$work/same.$1" | sed -E "s/^((not )?ok - .*)/\1, on $1/"
+	on_kernel "$1" run same >"$work/same.$1" || :
+	results_on "$1" <(sed '/^same:/d' "$work/same.$1")
 	grep '^same:' "$work/same.$1" >"$work/only.$1" || :
 }
 
@@ -68,8 +68,8 @@ run_same()
 {
 	echo 1..2
 	WAY=map same_on ours
-	SERIES=none WAY=read same_on stock
-	BASE=6.12 SERIES=none KERNEL_SRC='' WAY=read same_on 6.12
+	WAY='read' same_on stock
+	WAY='read' same_on 6.12
 	check "stock 6.1 prints the same" differ stock
 	check "6.12 prints the same" differ 6.12
 }
@@ -79,9 +79,9 @@ record_on()
 {
 	local status=0
 	mkdir -p "$work/$1"
-	OUT=$work/$1 run record "$2" >"$work/results" || status=1
+	OUT=$work/$1 on_kernel "$1" run record "$2" >"$work/results" || status=1
 	python3 "$tests/record.host" "$work/$1" >>"$work/results" || status=1
-	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/results"
+	results_on "$1" "$work/results"
 	return $status
 }
 
@@ -91,8 +91,8 @@ run_record()
 	for kernel in ${KERNELS:-ours stock 6.12}; do
 		case $kernel in
 		ours)	record_on ours "" ;;
-		stock)	SERIES=none record_on stock "WAYS=read SUBBUFS=4" ;;
-		6.12)	BASE=6.12 SERIES=none KERNEL_SRC='' record_on 6.12 "WAYS='read map'" ;;
+		stock)	record_on stock "WAYS=read SUBBUFS=4" ;;
+		6.12)	record_on 6.12 "WAYS='read map'" ;;
 		*)	die "KERNELS=$kernel: not one of ours, stock, 6.12" ;;
 		esac || status=1
 	done
@@ -103,13 +103,10 @@ run_record()
 run_everywhere()
 {
 	local kernel status=0
+	local -A ways=([ours]='read map observe' [stock]=read [6.12]='read map')
 	for kernel in ${KERNELS:-ours stock 6.12}; do
-		case $kernel in
-		ours)	run "$1" "WAYS='read map observe'" ;;
-		stock)	SERIES=none run "$1" WAYS=read ;;
-		*)	BASE=$kernel SERIES=none KERNEL_SRC='' run "$1" "WAYS='read map'" ;;
-		esac >"$work/results" || status=1
-		sed -E "s/^((not )?ok - .*)/\1, on $kernel/" "$work/results"
+		on_kernel "$kernel" run "$1" "WAYS='${ways[$kernel]:-}'" >"$work/results" || status=1
+		results_on "$kernel" "$work/results"
 	done
 	return $status
 }

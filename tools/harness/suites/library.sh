@@ -35,13 +35,8 @@ declare -A abilities=([ours]='read map live' [stock]=read [6.12]='read map')
 # on KERNEL COMMAND: in a guest of that kernel; results tell its name
 on()
 {
-	local settings=()
-	case $1 in
-	stock)	settings=(SERIES=none) ;;
-	6.12)	settings=(BASE=6.12 SERIES=none KERNEL_SRC='') ;;
-	esac
-	env WITH="$work/with" LIMIT="${LIMIT:-900}" "${settings[@]}" "$harness/verbs/guest.sh" "$2" >"$work/said" || status=1
-	sed -E "s/^((not )?ok - .*)/\1, on $1/" "$work/said"
+	WITH=$work/with LIMIT=${LIMIT:-900} on_kernel "$1" "$harness/verbs/guest.sh" "$2" >"$work/said" || status=1
+	results_on "$1" "$work/said"
 }
 
 # guest KERNEL [PART OF A TEST'S NAME]

@@ -48,10 +48,9 @@ of()
 	local kernel=$1
 	shift
 	case $kernel in
-	stock)		SERIES=none "$@" ;;
 	before)		SERIES=$(patches_before_live) "$@" ;;
-	ours)		"$@" ;;
-	mainline)	BASE=6.12 SERIES=none KERNEL_SRC='' "$@" ;;
+	mainline)	on_kernel 6.12 "$@" ;;
+	*)		on_kernel "$kernel" "$@" ;;
 	esac
 }
 
