@@ -56,6 +56,8 @@ esac
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 # Two checkouts, or two cache folders, share what they compile.
 export CCACHE_BASEDIR=$cache CCACHE_NOHASHDIR=1
+# It asks the compiler for the headers, and does not run the preprocessor by itself first.
+export CCACHE_DEPEND=1
 export KBUILD_BUILD_TIMESTAMP='' KBUILD_BUILD_USER=harness KBUILD_BUILD_HOST=harness
 
 kmake()
