@@ -869,19 +869,23 @@ static bool table_is_ours(const struct trace_dat *dat)
 	return !memcmp(dat->regions + dat->nr_cpus, mark, sizeof(mark));
 }
 
-/* Returns -EINVAL if it has no head of ours, or no table. */
+/* Returns -EINVAL if it has no head of ours, or no table. A pipe would be read for ever. */
 static int read_head(struct trace_dat **datp, int fd)
 {
-	FILE *file = fdopen(dup(fd), "re");
 	struct trace_head_found found;
-	bool is_ours = file && trace_head_find(file, &found);
 	struct trace_dat *dat;
 	struct stat st;
+	bool is_ours;
+	FILE *file;
 
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	file = fdopen(dup(fd), "re");
+	is_ours = file && trace_head_find(file, &found);
 	if (file)
 		fclose(file);
-	if (!is_ours || fstat(fd, &st) || !found.page_size ||
-	    found.table + found.nr_cpus * sizeof(struct region) > (uint64_t)st.st_size)
+	if (!is_ours || !found.page_size ||
+	    found.table + found.nr_cpus * (uint64_t)sizeof(struct region) > (uint64_t)st.st_size)
 		return -EINVAL;
 	dat = new_dat(found.nr_cpus, found.page_size);
 	*datp = dat;

@@ -47,14 +47,13 @@ struct trace_dat_watch {
  * @head: what comes before the data; it must stay as long as the file is written
  * @nr_cpus: for how many CPUs there will be data
  * @page_size: bytes of a page
- *
  * @in_the_way: set to the name of a @path.cpuN or @path.new that is there, to be freed, or
  *	to NULL
  *
  * Return: 0; -EINVAL if @path is no regular file; -EBUSY if it is being recorded;
  * -EEXIST if there is a @path.cpuN or @path.new; -EMEDIUMTYPE if it has something else than
  * a trace.dat file; or another negative errno. In these four cases the file is as it was.
- * After another error it is gone, or empty if it was there before.
+ * After another error it is gone; if it was there before, it is as it was, or empty.
  */
 int trace_dat_create(struct trace_dat **dat, const char *path, const struct trace_head *head,
 		     unsigned int nr_cpus, unsigned int page_size, char **in_the_way);

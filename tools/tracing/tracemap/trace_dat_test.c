@@ -773,6 +773,12 @@ static void test_refusals(const char *folder)
 	CHECK(create(&none, "/") == -EISDIR);
 	CHECK(create(&none, "/no/such/file") == -ENOENT);
 	CHECK(try_restore(null, NULL) == -EINVAL && !unlink(null));
+	/* Reading a pipe would wait for ever. */
+	CHECK(!mkfifo(null, 0600));
+	alarm(60);
+	CHECK(create(&none, null) == -EINVAL && try_restore(null, NULL) == -EINVAL);
+	alarm(0);
+	CHECK(!unlink(null));
 	CHECK(trace_head_new(&none.head, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
