@@ -491,7 +491,7 @@ static int run(struct stream *s)
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
 	if (may_go_on(s, 1))
 		take_rest(s);
-	else if (s->out_error && session_is_own(s->session))
+	else if (session_is_own(s->session))
 		session_trace(s->session, false);
 	child_stop(&s->loop.child);
 	return finish(s);
