@@ -363,7 +363,7 @@ static void test_modes(const char *folder)
 /* With ulimit -f the file at the end may have three pages of all CPUs together. */
 static int write_limited(struct recorded *r)
 {
-	uint64_t front = (head_size(r->head) + CPUS * 16 + PAGE - 1) / PAGE * PAGE;
+	uint64_t front = (head_size(r->head) + TABLE_SIZE + PAGE - 1) / PAGE * PAGE;
 	uint64_t limit = front + (1 << 20) + 3 * PAGE;
 	struct recorded limited = *r;
 	struct dat_page page;
