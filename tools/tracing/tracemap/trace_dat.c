@@ -33,10 +33,16 @@ struct region {
 };
 
 /*
- * Right behind the table, where trace-cmd does not look, FILE has this mark, and for each
- * CPU a byte: what there is of its part. The table, the mark and the states are written
- * together.
+ * Right behind the table, libtracecmd looks for the name of the clock. Behind that, where it
+ * does not look, FILE has a mark, and for each CPU a byte: what there is of its part. The
+ * table and all of this are written together.
  */
+struct behind {
+	uint64_t clock_size;
+	char clock[32];		/* in brackets */
+	char mark[8];
+};
+
 static const char mark[8] = "parts 1";
 
 enum state {
@@ -73,7 +79,8 @@ struct trace_dat {
 	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
 	int failed;		/* to sync: the disk may not have what was moved */
 	bool reserved;		/* FILE may have space behind its end */
-	struct region *regions;	/* the table; the mark and the states are behind it */
+	struct region *regions;	/* the table; @behind and @states are behind it */
+	struct behind *behind;
 	unsigned char *states;	/* enum state, of each CPU */
 	struct part *parts;
 };
@@ -124,7 +131,8 @@ static int write_at(int fd, const void *data, size_t size, uint64_t at)
 
 static uint64_t table_size(const struct trace_dat *dat)
 {
-	return dat->nr_cpus * (sizeof(*dat->regions) + sizeof(*dat->states)) + sizeof(mark);
+	return dat->nr_cpus * (sizeof(*dat->regions) + sizeof(*dat->states)) +
+		sizeof(*dat->behind);
 }
 
 static int write_table(struct trace_dat *dat)
@@ -275,8 +283,10 @@ static struct trace_dat *new_dat(unsigned int nr_cpus, unsigned int page_size)
 		trace_dat_close(dat);
 		return NULL;
 	}
-	memcpy(dat->regions + nr_cpus, mark, sizeof(mark));
-	dat->states = (unsigned char *)(dat->regions + nr_cpus) + sizeof(mark);
+	dat->behind = (struct behind *)(dat->regions + nr_cpus);
+	memcpy(dat->behind->mark, mark, sizeof(mark));
+	dat->behind->clock_size = sizeof(dat->behind->clock);
+	dat->states = (unsigned char *)(dat->behind + 1);
 	return dat;
 }
 
@@ -292,6 +302,7 @@ static int write_head(struct trace_dat *dat, const struct bytes *head)
 	int ret;
 
 	dat->table = head->size;
+	trace_head_clock(dat->head, dat->behind->clock, sizeof(dat->behind->clock));
 	for (unsigned int i = 0; i < dat->nr_cpus; i++)
 		dat->regions[i] = (struct region){ .offset = data_offset(dat) };
 	ret = write_at(dat->fd, head->data, head->size, 0);
@@ -866,7 +877,7 @@ static bool table_is_ours(const struct trace_dat *dat)
 		if (dat->states[i] >= NR_STATES)
 			return false;
 	}
-	return !memcmp(dat->regions + dat->nr_cpus, mark, sizeof(mark));
+	return !memcmp(dat->behind->mark, mark, sizeof(mark));
 }
 
 /* Returns -EINVAL if it has no head of ours, or no table. A pipe would be read for ever. */

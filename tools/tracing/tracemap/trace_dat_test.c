@@ -72,19 +72,24 @@ static unsigned int pages_of(unsigned int cpu)
 	return cpu * (cpu - 1) * PAGES / 2 + !cpu;
 }
 
-/* What is behind the head: a table, a mark, and a byte for each CPU. */
-enum { TABLE_SIZE = CPUS * 16 + 8 + CPUS };
+/*
+ * What is behind the head: a table, the size of the clock's name and the name, a mark, and a
+ * byte for each CPU.
+ */
+enum { TABLE_SIZE = CPUS * 16 + 8 + 32 + 8 + CPUS };
 
 /* The file begins with this head and has so many bytes of data, all where they belong. */
 static void check_data(const char *path, const struct trace_head *head, uint64_t wanted)
 {
-	uint64_t region[CPUS][2], page[PAGE / 8], size = 0;
+	uint64_t region[CPUS][2], clock[5], page[PAGE / 8], size = 0;
 	size_t table = head_size(head);
 	uint64_t to = (table + TABLE_SIZE + PAGE - 1) / PAGE * PAGE;
 	int fd = open(path, O_RDONLY);
 	struct stat st;
 
 	CHECK(fd >= 0 && pread(fd, region, sizeof(region), table) == sizeof(region));
+	CHECK(pread(fd, clock, sizeof(clock), table + sizeof(region)) == sizeof(clock));
+	CHECK(clock[0] == 32 && !strcmp((char *)(clock + 1), "[local]"));
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 		CHECK(!region[cpu][1] || region[cpu][0] == to);
 		for (unsigned int n = 0; n < region[cpu][1] / PAGE; n++) {

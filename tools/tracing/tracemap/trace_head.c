@@ -375,6 +375,17 @@ static void tell_text(struct bytes *to, unsigned int id, const char *format, ...
 	free(text);
 }
 
+void trace_head_clock(const struct trace_head *head, char *clock, size_t size)
+{
+	const char *list = (const char *)head->clock.data;
+	const char *start = list ? memchr(list, '[', head->clock.size) : NULL;
+	size_t left = start ? head->clock.size - (start - list) : 0;
+	const char *end = start ? memchr(start, ']', left) : NULL;
+
+	memset(clock, 0, size);
+	snprintf(clock, size, "%.*s", end ? (int)(end + 1 - start) : 7, end ? start : "[local]");
+}
+
 static void tell_options(const struct trace_head *head, struct bytes *to)
 {
 	uint32_t nr_cpus = head->nr_cpus;

@@ -42,6 +42,9 @@ int trace_head_refresh(struct trace_head *head);
  */
 int trace_head_write(const struct trace_head *head, struct bytes *to);
 
+/* The clock of the time stamps, such as "[local]". */
+void trace_head_clock(const struct trace_head *head, char *clock, size_t size);
+
 struct trace_head_found {
 	uint64_t table;		/* where the table is in the file */
 	unsigned int nr_cpus;
