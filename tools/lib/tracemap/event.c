@@ -262,10 +262,24 @@ static bool search_id(struct tracemap_decoder *d, int id)
 	return found;
 }
 
+/* What another library has parsed has the string as the kernel wrote it. */
+static struct event_program *compile(const struct tracemap_decoder *d, struct tep_event *event)
+{
+	struct tracemap_line fit = TRACEMAP_LINE_INIT;
+	struct event_program *program;
+
+	if (!d->borrowed || !event->print_fmt.format)
+		return event_compile(event, event->print_fmt.format);
+	event_fit_string(d, event->print_fmt.format, &fit);
+	program = fit.error ? NULL : event_compile(event, fit.text);
+	tracemap_line_free(&fit);
+	return program;
+}
+
 static void look_up(struct tracemap_decoder *d, struct event_format *format, int id)
 {
 	format->event = tep_find_event(d->tep, id);
-	if (!format->event && search_id(d, id)) {
+	if (!format->event && !d->borrowed && search_id(d, id)) {
 		format = &d->formats[id];	/* it may have moved */
 		format->event = tep_find_event(d->tep, id);
 	}
@@ -273,7 +287,7 @@ static void look_up(struct tracemap_decoder *d, struct event_format *format, int
 	if (!format->event)
 		return;
 	format->kind = kind_of(format->event);
-	format->program = event_compile(format->event);
+	format->program = compile(d, format->event);
 	format->ip = tep_find_any_field(format->event, "ip");
 	format->parent_ip = tep_find_any_field(format->event, "parent_ip");
 	event_comms_prepare(format);
@@ -354,12 +368,11 @@ static int common_offset(struct tep_event *event, const char *name)
 	return field && field->offset + field->size <= EVENT_COMMON_SIZE ? field->offset : -1;
 }
 
-static int read_common(struct tracemap_decoder *d)
+/* Where the fields are that every event has. */
+int event_find_common(struct tracemap_decoder *d)
 {
-	struct tep_event *event;
+	struct tep_event *event = tep_find_event_by_name(d->tep, "ftrace", "print");
 
-	read_ftrace(d);
-	event = tep_find_event_by_name(d->tep, "ftrace", "print");
 	if (!event)
 		return -EACCES;
 	d->flags_offset = common_offset(event, "common_flags");
@@ -368,15 +381,25 @@ static int read_common(struct tracemap_decoder *d)
 	return 0;
 }
 
-/* Some clocks do not count nanoseconds. */
+/* Some clocks do not count nanoseconds. @clock: a name, or a list with brackets around it */
+bool event_clock_in_ns(const char *clock)
+{
+	static const char * const counts[] = { "counter", "uptime", "x86-tsc", "ppc-tb" };
+	const char *name = strchr(clock, '[') ? strchr(clock, '[') + 1 : clock;
+	size_t length = strcspn(name, "]\n");
+
+	for (unsigned int i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		if (strlen(counts[i]) == length && !strncmp(name, counts[i], length))
+			return false;
+	}
+	return true;
+}
+
 static bool clock_in_ns(const struct tracemap_decoder *d)
 {
-	static const char * const counts[] = { "[counter]", "[uptime]", "[x86-tsc]", "[ppc-tb]" };
 	char *text = event_read_file(d->dir, "trace_clock", NULL);
-	bool in_ns = true;
+	bool in_ns = !text || event_clock_in_ns(text);
 
-	for (unsigned int i = 0; text && i < sizeof(counts) / sizeof(counts[0]); i++)
-		in_ns = in_ns && !strstr(text, counts[i]);
 	free(text);
 	return in_ns;
 }
@@ -407,6 +430,19 @@ static int find_top(struct tracemap_decoder *d)
 	return 0;
 }
 
+static int init_graph(struct tracemap_decoder *d)
+{
+	char *tracer = event_read_file(d->dir, "current_tracer", NULL);
+	int ret = 0;
+
+	if (tracer) {
+		tracer[strcspn(tracer, "\n")] = '\0';
+		ret = event_graph_init(d, tracer);
+	}
+	free(tracer);
+	return ret;
+}
+
 static int set_up(struct tracemap_decoder *d, const char *dir)
 {
 	size_t size;
@@ -432,11 +468,12 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	/* The kernel's long, not ours. */
 	tep_set_long_size(d->tep, tep_get_header_page_size(d->tep));
 	tep_set_function_resolver(d->tep, event_symbol_resolve, d);
-	ret = read_common(d);
+	read_ftrace(d);
+	ret = event_find_common(d);
 	if (!ret && event_comms_init(d))
 		ret = -ENOMEM;
 	if (!ret)
-		ret = event_graph_init(d);
+		ret = init_graph(d);
 	if (ret)
 		return ret;
 	read_enabled(d);
@@ -469,11 +506,12 @@ void tracemap_decoder_free(struct tracemap_decoder *d)
 	event_graph_free(d);
 	event_symbols_free(d);
 	trace_seq_destroy(&d->seq);
-	if (d->tep)
+	if (d->tep && !d->borrowed)
 		tep_free(d->tep);
 	for (unsigned int id = 0; id < d->nr_formats; id++)
 		event_program_free(d->formats[id].program);
 	free(d->formats);
+	free(d->sizes);
 	free(d->btf);
 	free(d->dir);
 	free(d->top);

@@ -49,23 +49,26 @@ struct event_format {
 
 struct event_comm;
 struct event_graph;
+struct event_size;
 struct event_symbols;
 
 struct tracemap_decoder {
-	char *dir;			/* the folder of the instance */
+	char *dir;			/* the folder of the instance; NULL: see @borrowed */
 	char *top;			/* the folder of tracefs */
 	struct tep_handle *tep;
+	bool borrowed;			/* @tep is another library's, and has all that is known */
 	struct trace_seq seq;		/* for text that libtraceevent makes */
 	struct event_format *formats;	/* by id */
 	unsigned int nr_formats;
 	struct event_comm *comms;	/* names of processes, a hash by PID */
 	uint64_t comms_read;		/* when they were read, in ms */
 	struct event_symbols *symbols;
+	struct event_size *sizes;	/* of functions of a borrowed @tep */
 	struct event_graph *graph;	/* NULL: the tracer is not function_graph */
 	char *btf;			/* the kernel's, read when needed; NULL: it has none */
 	size_t btf_size;
 	bool looked_for_btf;
-	char marked[256];		/* the symbol that libtraceevent was told last */
+	char marked[256];		/* the symbol that libtraceevent was told last, or told */
 	bool has_marks;			/* a symbol was marked since put_formatted() began */
 	bool syscalls_prefixed;		/* arguments of 10 and more are printed with 0x */
 	bool in_ns;			/* the clock counts nanoseconds */
@@ -110,14 +113,20 @@ void event_symbols_free(struct tracemap_decoder *d);
 bool event_enum(struct tracemap_decoder *d, const char *name, long long *value);
 bool event_enum_search(const void *btf, size_t size, const char *name, long long *value);
 
+/* event_tep.c: the same of a borrowed libtraceevent handle */
+const char *event_tep_comm(const struct tracemap_decoder *d, int pid);
+bool event_tep_symbol(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol);
+
 /* Stands in a text before a symbol whose print format was %pS. */
 #define EVENT_MARK_WHOLE	"@~@"
 
 /*
- * event_format.c: change the text of a format file so that libtraceevent can use it, and
- * change back what libtraceevent makes of it
+ * event_format.c: change the text of a format file, or the string of a print format alone, so
+ * that libtraceevent can use it, and change back what libtraceevent makes of it
  */
 void event_fit_format(struct tracemap_decoder *d, const char *text, struct tracemap_line *line);
+void event_fit_string(const struct tracemap_decoder *d, const char *text,
+		      struct tracemap_line *line);
 void event_mark_symbol(const struct event_symbol *symbol, uint64_t address,
 		       char *text, size_t size);
 void event_unmark(const char *text, struct tracemap_line *line);
@@ -134,7 +143,7 @@ void event_message(struct tracemap_decoder *d, struct event_format *format,
  * event_graph.c: event_graph_text() returns false if the event is not part of the tree, but
  * belongs into a line like those of other tracers.
  */
-int event_graph_init(struct tracemap_decoder *d);
+int event_graph_init(struct tracemap_decoder *d, const char *tracer);
 void event_graph_free(struct tracemap_decoder *d);
 void event_graph_header(const char *tracer, struct tracemap_line *line);
 bool event_graph_text(struct tracemap_decoder *d, struct event_format *format,
@@ -149,6 +158,8 @@ void event_flags(const struct tracemap_decoder *d, const struct tracemap_record 
 		 char flags[6]);
 
 /* event.c */
+bool event_clock_in_ns(const char *clock);
+int event_find_common(struct tracemap_decoder *d);
 struct event_format *event_format(struct tracemap_decoder *d, int id);
 
 /* The bytes of a field in a record; @length is negative if the record is too short. */

@@ -100,7 +100,22 @@ static void ask_proc(struct tracemap_decoder *d, struct event_comm *c)
 
 void tracemap_decoder_refresh(struct tracemap_decoder *d)
 {
-	read_saved(d);
+	if (!d->borrowed)
+		read_saved(d);
+}
+
+/* What events told comes before the list, which is from the end of the trace. */
+static const char *borrowed_comm(struct tracemap_decoder *d, int pid)
+{
+	struct event_comm *c = find_or_add(d, pid);
+
+	if (!c->comm[0] && !c->asked) {
+		const char *comm = event_tep_comm(d, pid);
+
+		event_comm_set(d, pid, comm, strlen(comm));
+		c->asked = true;
+	}
+	return c->comm[0] ? c->comm : unknown;
 }
 
 const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
@@ -111,6 +126,8 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 		return idle;
 	if (pid < 0)
 		return negative;
+	if (d->borrowed)
+		return borrowed_comm(d, pid);
 	if (event_now_ms() - d->comms_read >= FRESH_MS)
 		read_saved(d);
 	c = find_or_add(d, pid);
@@ -167,7 +184,7 @@ int event_comms_init(struct tracemap_decoder *d)
 	d->comms = calloc(NR_HASH * NR_PLACES, sizeof(*d->comms));
 	if (!d->comms)
 		return -1;
-	read_saved(d);
+	tracemap_decoder_refresh(d);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct event_block {
 
 struct compiler {
 	struct tep_event *event;
+	const char *format;	/* the string of its print format */
 	struct event_program *program;
 	unsigned int room;	/* for operations */
 };
@@ -604,7 +605,7 @@ static const char *compile_conversion(struct compiler *c, const char *at, bool w
 static bool compile_format(struct compiler *c)
 {
 	struct tep_print_arg *arg = c->event->print_fmt.args;
-	const char *at = c->event->print_fmt.format;
+	const char *at = c->format;
 	bool whole;
 
 	while (at && *at) {
@@ -649,13 +650,13 @@ static bool compile_fields(struct compiler *c)
 	return true;
 }
 
-struct event_program *event_compile(struct tep_event *event)
+struct event_program *event_compile(struct tep_event *event, const char *format)
 {
-	struct compiler c = { .event = event };
+	struct compiler c = { .event = event, .format = format };
 
 	/* Binary printk() has a format a record. */
 	if (event->flags & (TEP_EVENT_FL_FAILED | TEP_EVENT_FL_ISBPRINT) ||
-	    !event->print_fmt.format)
+	    !format)
 		return NULL;
 	c.program = calloc(1, sizeof(*c.program));
 	if (!c.program)

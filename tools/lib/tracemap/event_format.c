@@ -281,6 +281,20 @@ void event_fit_format(struct tracemap_decoder *d, const char *text, struct trace
 	tracemap_line_free(&simple);
 }
 
+/* The conversions alone: @text has no quotes, and no arguments behind it. */
+void event_fit_string(const struct tracemap_decoder *d, const char *text,
+		      struct tracemap_line *line)
+{
+	int long_size = tep_get_long_size(d->tep);
+
+	while (*text) {
+		const char *next = text + strcspn(text, "%");
+
+		put(line, text, next);
+		text = *next ? put_conversion(line, next + 1, long_size) : next;
+	}
+}
+
 /* ---- Marks in what was printed ---- */
 
 void event_mark_symbol(const struct event_symbol *symbol, uint64_t address, char *text, size_t size)

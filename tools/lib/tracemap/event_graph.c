@@ -298,18 +298,16 @@ int tracemap_text_end(struct tracemap_decoder *d, struct tracemap_line *line)
 	return line->error;
 }
 
-int event_graph_init(struct tracemap_decoder *d)
+int event_graph_init(struct tracemap_decoder *d, const char *tracer)
 {
-	char *tracer = event_read_file(d->dir, "current_tracer", NULL);
-	bool is_graph = tracer && !strcmp(tracer, "function_graph\n");
+	long cpus = d->borrowed ? tep_get_cpus(d->tep) : sysconf(_SC_NPROCESSORS_CONF);
 
-	free(tracer);
-	if (!is_graph)
+	if (strcmp(tracer, "function_graph"))
 		return 0;
 	d->graph = calloc(1, sizeof(*d->graph));
 	if (!d->graph)
 		return -ENOMEM;
-	d->graph->cpu_width = snprintf(NULL, 0, "%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
+	d->graph->cpu_width = snprintf(NULL, 0, "%ld", cpus - 1);
 	d->graph->irq_start = event_symbol_address(d, "__irqentry_text_start");
 	d->graph->irq_end = event_symbol_address(d, "__irqentry_text_end");
 	return 0;

@@ -126,8 +126,11 @@ struct event_program {
 	struct event_block *blocks;	/* memory of the values and tables */
 };
 
-/* Returns NULL if the print format cannot be compiled, or if there is no memory. */
-struct event_program *event_compile(struct tep_event *event);
+/*
+ * Compile @format, the string of the print format of @event. Returns NULL if it cannot be
+ * compiled, or if there is no memory.
+ */
+struct event_program *event_compile(struct tep_event *event, const char *format);
 void event_program_free(struct event_program *p);
 
 /* Compute @v, which needs no record. */

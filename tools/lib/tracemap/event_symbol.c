@@ -166,6 +166,8 @@ static bool look(struct event_symbols *s, uint64_t address, struct event_symbol 
 
 bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol)
 {
+	if (d->borrowed)
+		return event_tep_symbol(d, address, symbol);
 	if (!d->symbols)
 		load(d);
 	if (!d->symbols)
@@ -182,8 +184,7 @@ bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct even
 /* 0: there is none, or the kernel does not tell. */
 uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name)
 {
-	if (!d->symbols)
-		load(d);
+	tracemap_decoder_prepare(d);
 	for (size_t i = 0; d->symbols && i < d->symbols->nr; i++) {
 		if (!strcmp(d->symbols->symbol[i].name, name))
 			return d->symbols->symbol[i].address;
@@ -218,7 +219,7 @@ void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
 
 void tracemap_decoder_prepare(struct tracemap_decoder *d)
 {
-	if (!d->symbols)
+	if (!d->symbols && !d->borrowed)
 		load(d);
 }
 

@@ -441,6 +441,27 @@ static void test_names(struct tracemap_decoder *d)
 	       known < 1000 || known >= NR_PIDS / 2 ? "not ok" : "ok");
 }
 
+/* A decoder that borrows the handle of another prints what that one prints. */
+static void test_borrowed(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	struct tracemap_record rec = { .ts = 1500000000, .data = &sample, .size = sizeof(sample) };
+	int pid = tracemap_decoder_pid(d, &rec);
+	struct tracemap_decoder *borrower;
+	char *wanted;
+
+	tep_register_comm(d->tep, tracemap_decoder_comm(d, pid), pid);
+	line->length = 0;
+	tracemap_text(d, &rec, line);
+	wanted = strdup(line->text);
+	line->length = 0;
+	if (!tracemap_decoder_new_tep(&borrower, d->tep, NULL, "local")) {
+		tracemap_text(borrower, &rec, line);
+		tracemap_decoder_free(borrower);
+	}
+	expect("a decoder with another's handle", line, wanted);
+	free(wanted);
+}
+
 static bool name_is(struct tracemap_decoder *d, int pid, const char *name)
 {
 	return !strcmp(tracemap_decoder_comm(d, pid), name);
@@ -835,7 +856,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..%d\n", argc > 1 ? 24 : 23);
+	printf("1..%d\n", argc > 1 ? 25 : 24);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
@@ -846,6 +867,7 @@ int main(int argc, char **argv)
 	test_strings(&line);
 	test_damage(d, &line);
 	test_head(d, &line);
+	test_borrowed(d, &line);
 	test_names(d);
 	test_odd_names(d);
 	test_flags(d);

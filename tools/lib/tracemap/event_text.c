@@ -189,6 +189,8 @@ int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			 struct tracemap_line *line)
 {
+	long cpus = d->borrowed ? tep_get_cpus(d->tep) : sysconf(_SC_NPROCESSORS_ONLN);
+
 	if (d->graph) {
 		event_graph_header(tracer ? tracer : "function_graph", line);
 		return line->error;
@@ -206,6 +208,6 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			     "#                              |||| /     delay\n"
 			     "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
 			     "#              | |         |   |||||     |         |\n",
-			     tracer ? tracer : "nop", sysconf(_SC_NPROCESSORS_ONLN));
+			     tracer ? tracer : "nop", cpus);
 	return line->error;
 }

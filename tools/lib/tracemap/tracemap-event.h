@@ -125,6 +125,26 @@ struct tracemap_decoder;
 int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir);
 
 /**
+ * tracemap_decoder_new_tep - make a decoder for the events of a file
+ * @d: set to a new handle; NULL on failure
+ * @tep: the handle of libtraceevent that was filled from the file, as that of
+ *	tracecmd_get_tep(); it has to stay until tracemap_decoder_free(), which does not
+ *	free it
+ * @tracer: the tracer that wrote the events, for tracemap_text(); NULL for "nop"
+ * @clock: the name of the clock of the time stamps; NULL for one of nanoseconds
+ *
+ * The formats, and the names of processes and functions, are those that @tep has. It does
+ * not tell the module of a function, which the kernel prints behind "name+0x10/0x40".
+ *
+ * Return: 0, or a negative errno
+ * * -EINVAL - The events are of a machine with the other byte order.
+ * * -ENOENT - @tep does not have the formats of the system "ftrace".
+ * * -ENOMEM - There is no memory.
+ */
+int tracemap_decoder_new_tep(struct tracemap_decoder **d, struct tep_handle *tep,
+			     const char *tracer, const char *clock);
+
+/**
  * tracemap_decoder_free - free a decoder
  * @d: the decoder, or NULL
  */
@@ -206,7 +226,7 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
  * TRACEMAP_LATE have a line of their own before it. An event whose format is gone, as
  * its module is, is shown as "unknown_event" with its bytes in hexadecimal.
  *
- * If the tracer was function_graph when the decoder was made, calls and returns become a
+ * If the tracer was function_graph when the decoder was made, or was told to be it, calls and returns become a
  * tree, and a call is appended together with the next event of its CPU, or by
  * tracemap_text_end().
  *

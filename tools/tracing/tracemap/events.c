@@ -90,8 +90,7 @@ static int list_all(struct name_list *list, struct session *session)
 
 /* ---- What is meant ---- */
 
-/* "system", "system:event", or the event alone. */
-static bool matches(const char *name, const char *pattern)
+bool events_match(const char *name, const char *pattern)
 {
 	const char *colon = strchr(name, ':');
 	char system[256];
@@ -248,7 +247,7 @@ int events_enable(struct session *session, const char *pattern, const char *filt
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s/events", session_dir(session));
 	for (size_t i = 0; i < all.nr && !ret; i++) {
-		if (!matches(all.name[i], pattern))
+		if (!events_match(all.name[i], pattern))
 			continue;
 		found++;
 		ret = enable(session, all.name[i], filter);

@@ -5,7 +5,15 @@
 #ifndef _TRACEMAP_EVENTS_H
 #define _TRACEMAP_EVENTS_H
 
+#include <stdbool.h>
+
 #include "session.h"
+
+/*
+ * Whether @pattern, which is "system:event", "system" or "event", with globs in either part,
+ * means the event @name, which is "system:event".
+ */
+bool events_match(const char *name, const char *pattern);
 
 /*
  * Switch on what @pattern names: "system:event", "system" or "event", with globs in either

@@ -19,6 +19,9 @@ struct verb {
 static const struct verb verbs[] = {
 	{ "stream", cmd_stream, "print events as they happen, all CPUs in the order of time" },
 	{ "record", cmd_record, "write events to a file for trace-cmd report and KernelShark" },
+#ifdef HAVE_LIBTRACECMD
+	{ "report", cmd_report, "print the events of such a file" },
+#endif
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
 	{ "info", cmd_info, "tell what this kernel can do, and how it would be read" },
 };
@@ -41,6 +44,15 @@ static const struct verb *find_verb(const char *name)
 			return &verbs[i];
 	}
 	return NULL;
+}
+
+static void no_verb(const char *name)
+{
+	if (!strcmp(name, "report"))
+		fputs("tracemap: it was built without libtracecmd (Debian: libtracecmd-dev), which report reads files by: use trace-cmd report\n",
+		      stderr);
+	else
+		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n", name);
 }
 
 /*
@@ -77,8 +89,7 @@ int main(int argc, char **argv)
 	}
 	verb = find_verb(argv[1]);
 	if (!verb) {
-		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n",
-			argv[1]);
+		no_verb(argv[1]);
 		return EXIT_USAGE;
 	}
 	return verb->run(argc - 1, argv + 1);

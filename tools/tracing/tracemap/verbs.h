@@ -20,6 +20,7 @@ enum {
 /* Each parses its own options, with the verb as argv[0], and returns an exit status. */
 int cmd_stream(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);	/* where libtracecmd is there */
 int cmd_stat(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 

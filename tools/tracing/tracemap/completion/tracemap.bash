@@ -17,6 +17,8 @@ _tracemap_options()
 			--strict --duration --count --size --until -h --help" ;;
 	record)	echo "$_tracemap_selection -o --output --live --way --subbuf --strict -q --quiet
 			--duration --size --restore -h --help" ;;
+	report)	echo "-e --event -f --filter -C --cpus -t --task -i --instance --from --to
+			--json --stats -q --quiet --strict -h --help" ;;
 	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json
 			--from-files --no-mappers -h --help" ;;
 	info)	echo "--json -h --help" ;;
@@ -63,7 +65,7 @@ _tracemap_values()
 	-i|--instance)	echo /; ls "$fs/instances" 2>/dev/null ;;
 	--clock)	tr -d '[]' <"$fs/trace_clock" 2>/dev/null ;;
 	--way)		echo read map; [ "$3" != stream ] || echo observe ;;
-	-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|-d|--interval)
+	-t|--task|--from|--to|-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|-d|--interval)
 			;;
 	*)		return 1 ;;
 	esac
@@ -120,7 +122,7 @@ _tracemap()
 	*' -- '*)	_tracemap_command "$last" "$current"; return ;;
 	esac
 	if [ -z "$verb" ]; then
-		_tracemap_complete "$current" 'stream record stat info --help --version'
+		_tracemap_complete "$current" 'stream record report stat info --help --version'
 		return
 	fi
 	case $current in
@@ -128,6 +130,10 @@ _tracemap()
 	esac
 	case $last in
 	-o|--output|--restore)	compopt -o default 2>/dev/null; return ;;
+	esac
+	[ "$verb" != report ] || case $current in
+	-*)	;;
+	*)	compopt -o default 2>/dev/null ;;
 	esac
 	if values=$(_tracemap_values "$last" "$current" "$verb"); then
 		_tracemap_complete "$current" "$values"
