@@ -38,6 +38,22 @@ static void expect_reading_leaves_it(struct __test_metadata *_metadata,
 	close(fd);
 }
 
+/* LIVE-40: An observer opens a buffer that is mapped at its minimum, and leaves it at that. */
+static void expect_observed_as_it_is(struct __test_metadata *_metadata,
+				     struct trace_instance *ti, struct mapped_buffer *mb)
+{
+	struct watcher w;
+
+	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	w.tally.next = ti->seq;
+	EXPECT_EQ(mb->meta->nr_subbufs, w.map.index->nr_subbufs);
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_SMALL));
+	EXPECT_LT(0, watch(&w));
+	EXPECT_EQ(3, w.tally.seen);
+	EXPECT_TRUE(watcher_exact(&w));
+	watcher_close(&w);
+}
+
 /* A mapping of a buffer at its minimum works. */
 static void expect_minimum_works(struct __test_metadata *_metadata,
 				 struct trace_instance *ti, const char *size)
@@ -48,6 +64,7 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, O_NONBLOCK));
 	EXPECT_LT(1, mb.meta->nr_subbufs);
 	EXPECT_GE(16, mb.meta->nr_subbufs);
+	expect_observed_as_it_is(_metadata, ti, &mb);
 	ASSERT_LT(0, write_bytes(ti, 20 * getpagesize(), EVENT_LARGE));
 	ASSERT_LT(0, tally_drain(&tally, &mb));
 	EXPECT_EQ(ti->seq, tally.next);
@@ -60,17 +77,16 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	buffer_unmap(&mb);
 }
 
-/* MAP-28, MAP-29: also after its growth was refused several times */
-TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is_and_not_stuck_at_it)
+/* MAP-28, MAP-29: The next test shows that it is not stuck at that. */
+TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
-	char size[64], *p;
+	char size[64];
 	int i;
 
 	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", size, sizeof(size)))
 		TH_LOG("needs root and tracefs at " TRACEFS_DIR);
-	p = strstr(size, "expanded: ");
-	if (!p)
+	if (!strstr(size, "expanded: "))
 		SKIP(return, "the buffer was used since boot");
 	top.marker = instance_file(&top, "trace_marker_raw", O_WRONLY);
 	ASSERT_LE(0, top.marker);
@@ -78,29 +94,33 @@ TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is_and_not_stuck_at_it)
 	expect_reading_leaves_it(_metadata, &top, size);
 	for (i = 0; i < 3; i++)
 		expect_minimum_works(_metadata, &top, size);
-	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "1"));
-	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "0"));
-	EXPECT_LE(atoll(p + strlen("expanded: ")), instance_number(&top, "buffer_size_kb"));
-	ASSERT_EQ(0, instance_write(&top, "buffer_size_kb", "100"));
-	EXPECT_LE(100, instance_number(&top, "buffer_size_kb"));
-	ASSERT_EQ(0, instance_write(&top, "trace", ""));
 	close(top.marker);
 }
 
-/* LIVE-15: So it is for an observer, which opens a file to begin with. */
-TEST(an_observer_finds_an_expanded_buffer)
+/* LIVE-15, MAP-28: The first to need its size is an observer, which opens a file to begin with. */
+TEST(a_buffer_that_was_mapped_at_its_minimum_expands_for_an_observer)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
+	char text[64], *p;
 	struct watcher w;
-	char text[64];
+	long long kb;
 
 	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)));
+	p = strstr(text, "expanded: ");
+	if (!p)
+		SKIP(return, "the buffer was used since boot");
+	kb = atoll(p + strlen("expanded: "));
 	ASSERT_EQ(0, watcher_open(&w, &top, 0, LIVE_FROM_OLDEST));
 	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)));
 	EXPECT_EQ(NULL, strstr(text, "expanded"));
-	EXPECT_LE(strtoll(text, NULL, 10) * 1024,
-		  (long long)w.map.index->nr_subbufs * w.map.index->subbuf_size);
+	EXPECT_LE(kb, strtoll(text, NULL, 10));
+	EXPECT_LE(kb * 1024, (long long)w.map.index->nr_subbufs * w.map.index->subbuf_size);
 	watcher_close(&w);
+	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "1"));
+	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "0"));
+	ASSERT_EQ(0, instance_write(&top, "buffer_size_kb", "100"));
+	EXPECT_LE(100, instance_number(&top, "buffer_size_kb"));
+	ASSERT_EQ(0, instance_write(&top, "trace", ""));
 }
 
 static bool cpu_is_online(int cpu)
@@ -194,6 +214,22 @@ TEST_F(late_cpu, get_reader_answers_ENODEV_for_a_cpu_that_never_came_up)
 		EXPECT_EQ(ENODEV, errno);
 		close(fd);
 	}
+}
+
+/* HOLD-15: It has no buffer, and no snapshot either. */
+TEST_F(late_cpu, a_resize_of_a_cpu_that_never_came_up_changes_nothing)
+{
+	struct trace_instance *ti = &self->ti;
+	long long kb = cpu_number(ti, ti->cpu, "buffer_size_kb");
+
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	EXPECT_EQ(0, cpu_write_number(ti, self->cpu, "buffer_size_kb", 2 * kb));
+	ASSERT_EQ(0, instance_write(ti, "snapshot", "1"));
+	EXPECT_EQ(0, cpu_write_number(ti, self->cpu, "buffer_size_kb", 3 * kb));
+	EXPECT_EQ(kb, cpu_number(ti, ti->cpu, "buffer_size_kb"));
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_SMALL));
+	EXPECT_EQ(3, count_trace_lines(ti, "trace"));
 }
 
 /* SUBBUF-2: for those that come up later as well */

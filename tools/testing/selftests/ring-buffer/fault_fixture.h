@@ -23,6 +23,7 @@ static struct {
 	pid_t		child;
 	ssize_t		got;
 	long long	size;	/* of each CPU's buffer */
+	long		subbufs;
 	unsigned char	page[2 * LARGE_SUBBUF_KB * 1024];
 } with;
 

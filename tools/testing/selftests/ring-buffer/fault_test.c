@@ -649,10 +649,58 @@ static int call_resize_cpu(FIXTURE_DATA(map) * self)
 				(TEST_SUBBUFS + 2) * self->ti.subbuf_kb);
 }
 
+/* The sub-buffers of the buffer, which is mapped for that. */
+static long count_subbufs(FIXTURE_DATA(map) * self)
+{
+	struct mapped_buffer mb;
+	int err = map_it(&mb, &self->ti);
+	long count;
+
+	if (err)
+		return err;
+	count = mb.meta->nr_subbufs;
+	buffer_unmap(&mb);
+	return count;
+}
+
+/* Swaps buffer and snapshot. Writing 1 to "snapshot" would make them alike before. */
+static int swap_by_trigger(FIXTURE_DATA(map) * self)
+{
+	int err = instance_write(&self->ti, PRINT_TRIGGER, "snapshot");
+
+	if (err)
+		return err;
+	err = instance_write(&self->ti, "trace_marker", "now");
+	return instance_write(&self->ti, PRINT_TRIGGER, "!snapshot") ?: err;
+}
+
+/* Buffer and snapshot have as many sub-buffers as before the resize. */
+static int both_are_as_before(FIXTURE_DATA(map) * self)
+{
+	int i, err;
+
+	for (i = 0; i < 2; i++) {
+		if (count_subbufs(self) != with.subbufs)
+			return -EUCLEAN;
+		err = swap_by_trigger(self);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int before_resize(FIXTURE_DATA(map) * self)
+{
+	int err = take_snapshot(self);
+
+	with.subbufs = count_subbufs(self);
+	return err ?: with.subbufs < 0 ? with.subbufs : 0;
+}
+
 /* Refused, it has changed nothing: there is nothing to take back. */
 static int after_resize(FIXTURE_DATA(map) * self, int err)
 {
-	return err ? 0 : resize(self, TEST_SUBBUFS);
+	return err ? both_are_as_before(self) : resize(self, TEST_SUBBUFS);
 }
 
 static int call_subbuf_size(FIXTURE_DATA(map) * self)
@@ -666,7 +714,7 @@ static int after_subbuf_size(FIXTURE_DATA(map) * self, int err)
 	int ret = err ? 0 : instance_write_number(&self->ti, "buffer_subbuf_size_kb",
 						  self->ti.subbuf_kb);
 
-	return ret ? ret : after_resize(self, err);
+	return ret ? ret : err ? 0 : resize(self, TEST_SUBBUFS);
 }
 
 /* SUBBUF-10 */
@@ -681,19 +729,56 @@ TEST_F_TIMEOUT(map, subbuf_size_without_memory_stays, FAULT_TIMEOUT)
 	fail_each(_metadata, self, &op, expect_free);
 }
 
-/* MEM-6 */
+/* MEM-6, HOLD-14 */
 TEST_F_TIMEOUT(map, buffer_size_without_memory_stays, FAULT_TIMEOUT)
 {
 	static const struct operation ops[] = {
-		{ "buffer_size_kb, with a snapshot", take_snapshot, call_resize, after_resize },
+		{ "buffer_size_kb, with a snapshot", before_resize, call_resize, after_resize },
 		{ "buffer_size_kb of a CPU, with a snapshot",
-		  take_snapshot, call_resize_cpu, after_resize },
+		  before_resize, call_resize_cpu, after_resize },
 	};
 	size_t i;
 
 	ASSERT_EQ(0, prepare(self));
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		fail_each(_metadata, self, &ops[i], expect_free);
+}
+
+/* Larger sub-buffers are two at least: back at their size they are more than before. */
+static int before_resize_of_more(FIXTURE_DATA(map) * self)
+{
+	const char *file = "buffer_subbuf_size_kb";
+	int err = take_snapshot(self);
+
+	if (!err)
+		err = instance_write_number(&self->ti, file, 8 * self->ti.subbuf_kb);
+	if (!err)
+		err = instance_write_number(&self->ti, file, self->ti.subbuf_kb);
+	with.subbufs = count_subbufs(self);
+	return err ?: with.subbufs < 0 ? with.subbufs : 0;
+}
+
+static int call_resize_cpu_of_more(FIXTURE_DATA(map) * self)
+{
+	return cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				(with.subbufs + 2) * self->ti.subbuf_kb);
+}
+
+static int after_resize_of_more(FIXTURE_DATA(map) * self, int err)
+{
+	return (err ? both_are_as_before(self) : 0) ?: resize(self, TEST_SUBBUFS);
+}
+
+/* MEM-6, HOLD-14: Sizes are told anew by another sub-buffer size, of the snapshot as well. */
+TEST_F_TIMEOUT(map, buffer_size_without_memory_stays_behind_a_subbuf_size, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"buffer_size_kb behind buffer_subbuf_size_kb", before_resize_of_more,
+		call_resize_cpu_of_more, after_resize_of_more,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	fail_each(_metadata, self, &op, expect_free);
 }
 
 static int call_reset(FIXTURE_DATA(map) * self)

@@ -3,6 +3,7 @@
  * trace_pipe_raw, read by programs that have no room for a whole sub-buffer.
  */
 #define _GNU_SOURCE
+#include <sys/mman.h>
 
 #include "large_fixture.h"
 
@@ -152,6 +153,51 @@ TEST_F(large, reads_of_a_page_give_600_of_600_events)
 	ASSERT_LT(0, tally_read(&self->tally, self->fd, getpagesize()));
 	EXPECT_EQ(600, self->tally.seen);
 	EXPECT_TRUE(tally_exact(&self->tally));
+}
+
+/* Memory of @size bytes whose first page alone is there. */
+static unsigned char *first_page_of(size_t size)
+{
+	const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	unsigned char *memory = mmap(NULL, size, prot, flags, -1, 0);
+
+	if (memory == MAP_FAILED || munmap(memory + getpagesize(), size - getpagesize()))
+		return NULL;
+	return memory;
+}
+
+/*
+ * READ-25: A read(2) that found no memory behind the first page has left the rest of the
+ * sub-buffer. The next read(2) gives it; a splice(2) before that would pass it.
+ */
+TEST_F(large, splice_does_not_pass_the_rest_that_a_read_has_left)
+{
+	size_t part = getpagesize(), rest = self->subbuf - part;
+	unsigned char *memory = first_page_of(self->subbuf);
+	unsigned char *page = malloc(self->subbuf);
+	int pipes[2];
+
+	ASSERT_NE(NULL, memory);
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * self->subbuf, EVENT_LARGE));
+	ASSERT_EQ(part, read(self->fd, memory, self->subbuf));
+	memcpy(page, memory, part);
+	EXPECT_EQ(-1, splice(self->fd, NULL, pipes[1], NULL, self->subbuf, SPLICE_F_NONBLOCK));
+	EXPECT_EQ(EINVAL, errno);
+	ASSERT_EQ(rest, read(self->fd, page + part, rest));
+	tally_page(&self->tally, page, self->subbuf);
+	ASSERT_EQ(self->subbuf, splice(self->fd, NULL, pipes[1], NULL, self->subbuf,
+				       SPLICE_F_NONBLOCK));
+	ASSERT_EQ(self->subbuf, read(pipes[0], page, self->subbuf));
+	tally_page(&self->tally, page, self->subbuf);
+	ASSERT_LT(0, tally_read(&self->tally, self->fd, self->subbuf));
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_EQ(self->ti.seq, self->tally.seen);
+	close(pipes[0]);
+	close(pipes[1]);
+	munmap(memory, part);
+	free(page);
 }
 
 /* Fills @page by reads of @part bytes. Returns whether there was as much. */

@@ -225,4 +225,70 @@ TEST_F(pressure, what_is_mapped_counts_as_resident)
 		  proc_number("/proc/self/status", "RssFile:"));
 }
 
+#define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
+/* Its meta area is the largest that the kernel would kill for: 8 pages. */
+#define MIDDLE_SUBBUF_KB	32
+#define VICTIM_KB	(96 << 10)
+
+/* A process to be killed first, which has memory. */
+static pid_t fork_victim(FIXTURE_DATA(pressure) * self)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (mmap(NULL, VICTIM_KB << 10, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ||
+	    write_file("/proc/self/oom_score_adj", "1000") ||
+	    write(self->ready[1], "r", 1) != 1)
+		_exit(1);
+	pause();
+	_exit(2);
+}
+
+/*
+ * mmap() while the kernel keeps more memory in reserve than is free, by half of what the
+ * victim has. All else that it takes was taken before, and is there: it was given back.
+ */
+static int map_without_memory(int fd, int min_free)
+{
+	const size_t page = getpagesize();
+	char kept[32] = "", more[32];
+	int err;
+
+	if (pread(min_free, kept, sizeof(kept) - 1, 0) <= 0)
+		return -EIO;
+	snprintf(more, sizeof(more), "%lld", memory_kb("MemFree") + VICTIM_KB / 2);
+	err = map_error(fd, page, PROT_READ, MAP_SHARED, 0);
+	if (err || pwrite(min_free, more, strlen(more), 0) < 0)
+		return -EIO;
+	err = map_error(fd, page, PROT_READ, MAP_SHARED, 0);
+	return pwrite(min_free, kept, strlen(kept), 0) < 0 ? -EIO : err;
+}
+
+/* MEM-10: It is told, and whoever has memory keeps it. */
+TEST_F(pressure, mmap_without_memory_for_the_meta_area_ends_no_process)
+{
+	struct trace_instance *ti = &self->ti;
+	int fd, min_free = open(MIN_FREE, O_RDWR);
+	pid_t pid;
+	char c;
+
+	ASSERT_LE(0, min_free);
+	ASSERT_EQ(0, instance_write_number(ti, "buffer_subbuf_size_kb",
+					   scaled_kb(MIDDLE_SUBBUF_KB)));
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, spare_ancestors(self));
+	pid = fork_victim(self);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(1, read(self->ready[0], &c, 1));
+	EXPECT_EQ(ENOMEM, map_without_memory(fd, min_free));
+	EXPECT_EQ(-EAGAIN, child_status(pid, 0));
+	EXPECT_EQ(0, kill_child(pid));
+	EXPECT_EQ(0, map_error(fd, getpagesize(), PROT_READ, MAP_SHARED, 0));
+	close(fd);
+	close(min_free);
+}
+
 TEST_HARNESS_MAIN

@@ -725,11 +725,13 @@ TEST_F(large, an_event_may_fill_a_sub_buffer)
 	free(page);
 }
 
-/* SUBBUF-16: no larger event is written */
+/* SUBBUF-16: no larger event is written; the largest one leaves no room in a sub-buffer. */
 TEST_F(large, trace_marker_raw_goes_up_to_the_largest_event)
 {
 	size_t low = self->subbuf / 2, high = self->subbuf;
+	unsigned char *page = malloc(self->subbuf);
 
+	ASSERT_NE(NULL, page);
 	ASSERT_EQ(low, write_one(&self->ti, low));
 	EXPECT_GT(0, write_one(&self->ti, high));
 	while (high - low > 4) {
@@ -745,6 +747,10 @@ TEST_F(large, trace_marker_raw_goes_up_to_the_largest_event)
 	EXPECT_EQ(0, self->tally.malformed);
 	EXPECT_EQ(self->ti.seq, self->tally.next);
 	EXPECT_GT(0, write_one(&self->ti, self->subbuf + 4096));
+	ASSERT_EQ(low, write_one(&self->ti, low));
+	ASSERT_EQ(self->subbuf, read(self->fd, page, self->subbuf));
+	EXPECT_EQ(self->subbuf - SUBBUF_HEADER, subbuf_commit(page) & COMMIT_LENGTH);
+	free(page);
 }
 
 /* SUBBUF-21: With one page, no more than 1,024 bytes of what is written are kept. */
