@@ -38,7 +38,7 @@ static void expect_reading_leaves_it(struct __test_metadata *_metadata,
 	close(fd);
 }
 
-/* LIVE-40: An observer opens a buffer that is mapped at its minimum, and leaves it at that. */
+/* An observer opens a buffer that is mapped at its minimum, and leaves it at that. */
 static void expect_observed_as_it_is(struct __test_metadata *_metadata,
 				     struct trace_instance *ti, struct mapped_buffer *mb)
 {
@@ -77,7 +77,7 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	buffer_unmap(&mb);
 }
 
-/* MAP-28, MAP-29: The next test shows that it is not stuck at that. */
+/* MAP-28, MAP-29, LIVE-40: The next test shows that it is not stuck at that. */
 TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
