@@ -68,7 +68,7 @@ struct tracemap_decoder {
 	char *btf;			/* the kernel's, read when needed; NULL: it has none */
 	size_t btf_size;
 	bool looked_for_btf;
-	char marked[256];		/* the symbol that libtraceevent was told last, or told */
+	char marked[256];		/* the last symbol, for libtraceevent or from it */
 	bool has_marks;			/* a symbol was marked since put_formatted() began */
 	bool syscalls_prefixed;		/* arguments of 10 and more are printed with 0x */
 	bool in_ns;			/* the clock counts nanoseconds */

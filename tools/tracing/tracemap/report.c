@@ -283,12 +283,11 @@ static const char *find_tracer(const struct report *r)
 	return tracer;
 }
 
-static int no_decoder(const struct report *r, int error)
+static void no_decoder(const struct report *r, int error)
 {
 	say("%s: %s", r->opt.file,
 	    error == -EINVAL ? "it is of a machine with the other byte order: use trace-cmd report" :
 	    error == -ENOENT ? "it has no formats of the events" : strerror(-error));
-	return error;
 }
 
 /* ---- What is selected ---- */
@@ -322,11 +321,12 @@ static const char *wrong_with(const char *filter)
 static int set_filter(struct report *r, struct tep_handle *tep, int id, const char *name,
 		      const char *filter)
 {
+	const char *wrong = wrong_with(filter);
 	char text[4096], why[256];
 	enum tep_errno ret;
 
-	if (wrong_with(filter))
-		return value_wrong("-f", filter, wrong_with(filter));
+	if (wrong)
+		return value_wrong("-f", filter, wrong);
 	if (!r->filter)
 		r->filter = tep_filter_alloc(tep);
 	if (!r->filter)
@@ -418,7 +418,8 @@ static int run(struct report *r)
 		ret = select_events(r);
 	if (ret)
 		return EXIT_FAILED;
-	tracer = find_tracer(r);
+	/* It matters to text alone. */
+	tracer = r->opt.json || r->opt.stats ? NULL : find_tracer(r);
 	ret = tracemap_decoder_new_tep(&r->decoder, tracecmd_get_tep(r->buffer), tracer,
 				       tracecmd_get_trace_clock ?
 				       tracecmd_get_trace_clock(r->file) : NULL);

@@ -210,16 +210,9 @@ void report_stats_print(struct report_stats *stats, struct tracemap_decoder *dec
 	tracemap_line_put(line, "}\n", 2);
 }
 
-static void nothing(void *node)
-{
-	(void)node;
-}
-
 static void free_tallies(struct tallies *t)
 {
-	tdestroy(t->tree, nothing);
-	for (unsigned int i = 0; i < t->nr; i++)
-		free(t->list[i]);
+	tdestroy(t->tree, free);
 	free(t->list);
 }
 
