@@ -226,9 +226,9 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
  * TRACEMAP_LATE have a line of their own before it. An event whose format is gone, as
  * its module is, is shown as "unknown_event" with its bytes in hexadecimal.
  *
- * If the tracer was function_graph when the decoder was made, or was told to be it, calls and returns become a
- * tree, and a call is appended together with the next event of its CPU, or by
- * tracemap_text_end().
+ * If the tracer was function_graph when the decoder was made, or was told to be it, calls
+ * and returns become a tree, and a call is appended together with the next event of its
+ * CPU, or by tracemap_text_end().
  *
  * Return: 0, or a negative errno
  * * -ENOMEM - There is no memory. The error comes again until tracemap_line_free().

@@ -285,9 +285,13 @@ static const char *find_tracer(const struct report *r)
 
 static void no_decoder(const struct report *r, int error)
 {
-	say("%s: %s", r->opt.file,
-	    error == -EINVAL ? "it is of a machine with the other byte order: use trace-cmd report" :
-	    error == -ENOENT ? "it has no formats of the events" : strerror(-error));
+	const char *why = strerror(-error);
+
+	if (error == -EINVAL)
+		why = "it is of a machine with the other byte order: use trace-cmd report";
+	else if (error == -ENOENT)
+		why = "it has no formats of the events";
+	say("%s: %s", r->opt.file, why);
 }
 
 /* ---- What is selected ---- */
@@ -395,7 +399,8 @@ static int finish(struct report *r, int ret)
 	if (ret == -EPIPE)	/* "| head" has had enough */
 		return EXIT_OK;
 	if (ret) {
-		complain(ABOUT_OUTPUT, ret, "standard output, after %llu whole lines", r->out.lines);
+		complain(ABOUT_OUTPUT, ret, "standard output, after %llu whole lines",
+			 r->out.lines);
 		return EXIT_FAILED;
 	}
 	if (stop_signals())
