@@ -4,12 +4,12 @@
  * libtracecmd reads the file.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <trace-cmd.h>
@@ -20,12 +20,14 @@
 #include "report_stats.h"
 #include "selection.h"
 #include "stop.h"
+#include "trace_dat.h"
 #include "values.h"
 #include "verbs.h"
 
 /* libtracecmd has it for trace-cmd report, and its header does not tell. */
 const char *tracecmd_get_trace_clock(struct tracecmd_input *file) __attribute__((weak));
 
+#define NR_LOOKED_AT	1000	/* events of a CPU, for those of a tracer */
 #define NR_IDS	65536		/* of events: the kernel has 16 bits for them */
 
 struct options {
@@ -82,7 +84,7 @@ static bool is_selected(struct report *r, const struct tracemap_record *rec,
 		return false;
 	if (r->wanted && (id < 0 || !r->wanted[id]))
 		return false;
-	if (r->filter && tep_filter_match(r->filter, record) == TEP_ERRNO__FILTER_MISS)
+	if (r->filter && rec->size && tep_filter_match(r->filter, record) == TEP_ERRNO__FILTER_MISS)
 		return false;
 	return is_of_task(r, rec);
 }
@@ -118,7 +120,8 @@ static int take(struct tracecmd_input *buffer, struct tep_record *record, int cp
 	struct tracemap_record rec = {
 		.ts = record->ts,
 		.data = record->data,
-		.size = record->size,
+		/* Of a damaged page it may be negative. */
+		.size = record->size < 0 ? 0 : record->size,
 		.cpu = cpu,
 		.missed = record->missed_events < 0 ? TRACEMAP_MISSED_UNKNOWN :
 						      (uint64_t)record->missed_events,
@@ -171,11 +174,15 @@ static int print_all(struct report *r, const char *tracer)
 	tracecmd_iterate_events(r->buffer, cpus, size, take, r);
 	if (cpus)
 		CPU_FREE(cpus);
-	if (r->opt.stats && !r->error)
+	if (r->error)
+		return r->error;
+	output_begin_line(&r->out);
+	if (r->opt.stats)
 		report_stats_print(&r->stats, r->decoder, r->opt.json, &r->out.line);
-	if (!r->opt.json && !r->error)
+	else if (!r->opt.json)
 		tracemap_text_end(r->decoder, &r->out.line);
-	return r->error ? r->error : output_flush(&r->out);
+	output_escape_line(&r->out);
+	return output_flush(&r->out);
 }
 
 /* ---- The file ---- */
@@ -194,23 +201,42 @@ static void cannot_read(const struct report *r)
 	    r->opt.file, r->opt.file);
 }
 
-/* NULL: it was said why. */
-static struct tracecmd_input *open_file(const struct report *r)
+/* A pipe would be waited for. Returns 0 or a negative errno, said. */
+static int check_file(const struct report *r)
 {
-	int fd = open(r->opt.file, O_RDONLY | O_CLOEXEC);
-	struct tracecmd_input *file;
+	struct stat st;
 
-	if (fd < 0) {
+	if (stat(r->opt.file, &st) || access(r->opt.file, R_OK)) {
 		say("%s: %s%s", r->opt.file, strerror(errno),
 		    errno == ENOENT ? ": tracemap record -o makes one" : "");
+		return -errno;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		say("%s: it is no regular file: name a trace.dat", r->opt.file);
+		return -EINVAL;
+	}
+	if (!trace_dat_is_unfinished(r->opt.file))
+		return 0;
+	say("%s: its recording goes on, or was cut short: then tracemap record --restore %s mends it",
+	    r->opt.file, r->opt.file);
+	return -EBUSY;
+}
+
+/*
+ * NULL: it was said why. If the data of a file are cut, tracecmd_open() of libtracecmd 3.1
+ * crashes, and so does tracecmd_close() of what it has begun with: that is left open.
+ */
+static struct tracecmd_input *open_file(const struct report *r)
+{
+	struct tracecmd_input *file;
+
+	if (check_file(r))
 		return NULL;
-	}
-	file = tracecmd_open_fd(fd, TRACECMD_FL_LOAD_NO_PLUGINS);
-	if (!file) {
-		close(fd);
-		cannot_read(r);
-	}
-	return file;
+	file = tracecmd_open_head(r->opt.file, TRACECMD_FL_LOAD_NO_PLUGINS);
+	if (file && !tracecmd_init_data(file))
+		return file;
+	cannot_read(r);
+	return NULL;
 }
 
 static void say_buffers(const struct report *r, int nr)
@@ -254,7 +280,7 @@ static int choose_buffer(struct report *r)
 
 static const char *tracer_of(struct tep_handle *tep, struct tep_record *record)
 {
-	struct tep_event *event = record ? tep_find_event_by_record(tep, record) : NULL;
+	struct tep_event *event = tep_find_event_by_record(tep, record);
 
 	if (!event || strcmp(event->system, "ftrace"))
 		return NULL;
@@ -264,8 +290,8 @@ static const char *tracer_of(struct tep_handle *tep, struct tep_record *record)
 }
 
 /*
- * The file does not tell the tracer, but the first event of a CPU does. libtracecmd would not
- * read it once more, so this opens the file a second time.
+ * The file does not tell the tracer, but one of the first events of a CPU does. libtracecmd
+ * would not read these once more, so this opens the file a second time.
  */
 static const char *find_tracer(const struct report *r)
 {
@@ -276,7 +302,11 @@ static const char *find_tracer(const struct report *r)
 	for (int cpu = 0; tep && cpu < tep_get_cpus(tep) && !tracer; cpu++) {
 		struct tep_record *record = tracecmd_read_cpu_first(buffer, cpu);
 
-		tracer = tracer_of(tep, record);
+		for (int n = 0; n < NR_LOOKED_AT && record && !tracer; n++) {
+			tracer = tracer_of(tep, record);
+			tracecmd_free_record(record);
+			record = tracecmd_read_data(buffer, cpu);
+		}
 		tracecmd_free_record(record);
 	}
 	close_file(file, buffer);
@@ -499,7 +529,7 @@ static int value_time(const char *option, const char *text, uint64_t *ts)
 
 	if (end == text || *end || !(seconds >= 0) || seconds > 1e10)
 		return value_wrong(option, text, "no time such as 81.5 or 12345.678901, in seconds");
-	*ts = seconds * 1e9;
+	*ts = seconds * 1e9 + 0.5;
 	return 0;
 }
 
@@ -525,11 +555,13 @@ static int parse_option(struct options *opt, int option)
 	case 't':
 		return add_task(opt, optarg);
 	case OPT_FROM:
-		return value_time("--from", optarg, &opt->from);
+		/* What is printed as 81.500000 may be half a microsecond earlier, or later. */
+		ret = value_time("--from", optarg, &opt->from);
+		opt->from -= opt->from < 500 ? opt->from : 500;
+		return ret;
 	case OPT_TO:
-		/* What is printed as 81.500000 is up to half a microsecond later. */
 		ret = value_time("--to", optarg, &opt->to);
-		opt->to += 500;
+		opt->to += 499;
 		return ret;
 	case OPT_JSON:
 		opt->json = true;
