@@ -57,10 +57,10 @@
  * when it is removed, however many observers come in between.
  *
  * rb_live_drop() removes the index. It runs on the writer's CPU in a work item, or
- * after a work item on each CPU while writers are kept away. A writer has
- * preemption off from its load of cpu_buffer->live to its last store to the index,
- * so no writer is between the two when a work item runs. An RCU grace period does
- * not guarantee that, because functions are also traced where RCU does not watch.
+ * when writers have been kept away for as long as it takes to free sub-buffers. A
+ * writer has preemption off from its load of cpu_buffer->live to its last store to
+ * the index, so no writer is between the two when a work item runs. Where functions
+ * are also traced while RCU does not watch, a grace period does not guarantee that.
  *
  * Locks: cpu_buffer->live_lock lets one caller at a time make an index. The
  * writer stores to the index without a lock; readers and resets store to fields of
@@ -71,6 +71,8 @@
 #include <linux/rbtree.h>
 #include <linux/vmalloc.h>
 #include <uapi/linux/trace_live.h>
+
+#include "ring_buffer_base.h"
 
 static_assert(sizeof(struct trace_live_subbuf) == 32);
 static_assert(offsetof(struct trace_live_subbuf, size) == 24);
@@ -248,7 +250,7 @@ static u32 rb_live_used(struct ring_buffer_per_cpu *cpu_buffer)
 		    local_read(&cpu_buffer->pages_lost) -
 		    local_read(&cpu_buffer->pages_read) + 1;
 
-	/* The counts drift apart where a full buffer is read without overwrite */
+	/* A resize that removes a page without events does not count it as lost */
 	return clamp_t(long, used, 1, cpu_buffer->nr_pages);
 }
 
@@ -412,7 +414,6 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(index->used, 1);
 	WRITE_ONCE(index->commit_id, first->live_id);
 	rb_live_store64(&index->commit_generation, generation);
-	rb_reader_moved(cpu_buffer);
 	/*
 	 * [RESET] Pairs with the observer's load of the epoch: an observer that sees
 	 * the new epoch also sees all that it begins with.
@@ -460,7 +461,7 @@ static bool rb_live_walk_begin(struct rb_live_walk *walk)
 	before = rb_read64(cpu_buffer) -
 		 (cpu_buffer->read - cpu_buffer->reader_first);
 	if (rb_page_write(first) || first == cpu_buffer->commit_page) {
-		before += cpu_buffer->reader_overrun;
+		before += rb_reader_overrun(cpu_buffer);
 	} else {
 		before += rb_overrun64(cpu_buffer, local_read(&cpu_buffer->overrun));
 		first = rb_set_head_page(cpu_buffer);
@@ -654,15 +655,16 @@ static int rb_live_begin_on(struct rb_live *live, int cpu)
 
 /*
  * Give each sub-buffer a number that it keeps as long as the index exists. The
- * caller holds a mapping, so that ->subbufs lists them.
+ * caller holds them.
  */
 static void rb_live_number(struct rb_live *live)
 {
 	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
 	unsigned long id;
 
+	rb_find_subbufs(cpu_buffer, live->pages);
 	for (id = 0; id <= cpu_buffer->nr_pages; id++) {
-		live->pages[id] = cpu_buffer->subbufs[id];
+		live->pages[id] = rb_found_subbuf(cpu_buffer, live->pages, id);
 		live->pages[id]->live_id = id;
 		cond_resched();
 	}

@@ -606,7 +606,7 @@ struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
 	if (!observer)
 		return ERR_PTR(-ENOMEM);
 
-	ret = ring_buffer_map(buffer, cpu);
+	ret = rb_hold_subbufs(buffer, cpu);
 	if (ret)
 		goto out_free;
 
@@ -620,7 +620,7 @@ struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
 	}
 	cpus_read_unlock();
 	if (ret)
-		goto out_unmap;
+		goto out_release;
 
 	observer->cpu_buffer = cpu_buffer;
 	observer->live = cpu_buffer->live;
@@ -630,8 +630,8 @@ struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
 
 	return observer;
 
- out_unmap:
-	ring_buffer_unmap(buffer, cpu);
+ out_release:
+	rb_release_subbufs(buffer, cpu);
  out_free:
 	kfree(observer);
 	return ERR_PTR(ret);
@@ -659,7 +659,7 @@ void ring_buffer_observer_free(struct ring_buffer_observer *observer)
 
 	hrtimer_cancel(&observer->timer);
 	kfree(observer);
-	ring_buffer_unmap(cpu_buffer->buffer, cpu_buffer->cpu);
+	rb_release_subbufs(cpu_buffer->buffer, cpu_buffer->cpu);
 }
 
 /**
@@ -708,8 +708,8 @@ static struct rb_live_place
 rb_live_mark(struct ring_buffer_per_cpu *cpu_buffer,
 	     const struct trace_live_position *pos, unsigned int percent)
 {
-	u32 subbuf_size = cpu_buffer->buffer->subbuf_size;
-	u64 all = (u64)cpu_buffer->nr_pages * subbuf_size;
+	u32 capacity = rb_subbuf_capacity(cpu_buffer->buffer);
+	u64 all = (u64)cpu_buffer->nr_pages * capacity;
 	u64 bytes = pos->bytes ?: div_u64(all * percent, 100);
 	struct rb_live_place mark;
 	u32 rest;
@@ -718,7 +718,7 @@ rb_live_mark(struct ring_buffer_per_cpu *cpu_buffer,
 	bytes = clamp_t(u64, bytes, 1, all);
 	/* The place of the last of these bytes; the end of a sub-buffer belongs to it */
 	mark.generation = pos->generation +
-			  div_u64_rem(pos->read + bytes - 1, subbuf_size, &rest);
+			  div_u64_rem(pos->read + bytes - 1, capacity, &rest);
 	mark.commit = rest + 1;
 
 	return mark;
@@ -733,7 +733,7 @@ static bool rb_live_possible(struct rb_live *live,
 
 	smp_rmb();	/* Pairs with [RESET]: all that the epoch begins with is seen below */
 	if (pos->flags || pos->epoch & 1 || pos->epoch > epoch ||
-	    pos->read > live->cpu_buffer->buffer->subbuf_size)
+	    pos->read > rb_subbuf_capacity(live->cpu_buffer->buffer))
 		return false;
 	if (pos->epoch != epoch)
 		return true;

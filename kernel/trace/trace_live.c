@@ -14,6 +14,8 @@
 
 #include <uapi/linux/trace_live.h>
 
+#include "trace_base.h"
+
 #ifdef CONFIG_MMU
 
 static struct trace_array *trace_live_tr(struct file *filp)
@@ -39,7 +41,7 @@ static int trace_live_expand(struct trace_array *tr)
 	int ret = 0;
 
 	if (tr->flags & TRACE_ARRAY_FL_GLOBAL)
-		ret = tracing_update_buffers();
+		ret = trace_live_update_buffers(tr);
 
 	if (ret == -EBUSY && trace_live_any_mapped(tr))
 		ret = 0;
@@ -159,7 +161,6 @@ static const struct file_operations tracing_live_fops = {
 	.mmap		= tracing_live_mmap,
 	.unlocked_ioctl	= tracing_live_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
-	.llseek		= no_llseek,
 };
 
 static void trace_live_create_file(struct trace_array *tr, struct dentry *d_cpu,

@@ -23,10 +23,9 @@
 
 #include <uapi/linux/trace_mmap.h>
 
-#ifdef CONFIG_MMU
+#include "trace_mmap_pages.c"
 
-/* How many pages are inserted at a time: a small array of them is on the stack */
-#define MMAP_BATCH	32
+#ifdef CONFIG_MMU
 
 static struct trace_buffer *trace_mmap_buffer(struct trace_iterator *iter)
 {
@@ -120,41 +119,6 @@ static struct page *trace_mmap_page(void *data, unsigned long pgoff)
 
 	return ring_buffer_map_page(trace_mmap_buffer(iter), iter->cpu_file,
 				    pgoff);
-}
-
-/* Insert all pages of @vma, which @page finds by their offset. */
-static int trace_mmap_insert_pages(struct vm_area_struct *vma,
-				   struct page *(*page)(void *, unsigned long),
-				   void *data)
-{
-	unsigned long pgoff = vma->vm_pgoff;
-	unsigned long addr = vma->vm_start;
-	struct page *pages[MMAP_BATCH];
-	unsigned long nr, i;
-	int ret;
-
-	while (addr < vma->vm_end) {
-		nr = min_t(unsigned long, MMAP_BATCH,
-			   (vma->vm_end - addr) >> PAGE_SHIFT);
-		for (i = 0; i < nr; i++)
-			pages[i] = page(data, pgoff + i);
-
-		addr += nr << PAGE_SHIFT;
-		pgoff += nr;
-
-		/* This decrements nr by the number of pages inserted */
-		ret = vm_insert_pages(vma, addr - (nr << PAGE_SHIFT), pages,
-				      &nr);
-		/* It says -EFAULT if there is no memory for an upper page table */
-		if (ret)
-			return ret == -EFAULT ? -ENOMEM : ret;
-
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
-	}
-
-	return 0;
 }
 
 static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)

@@ -18,7 +18,7 @@ all_there()
 {
 	local f missing=0
 	for f in "${new[@]}"; do
-		[ -f "$top/$f" ] || { echo "$f is not there"; missing=1; }
+		[ -f "$(file_of "$f")" ] || { echo "$f is not there"; missing=1; }
 	done
 	return $missing
 }
@@ -33,6 +33,9 @@ nothing_left_over()
 {
 	git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard |
 		grep -vE "$ours" | sort | comm -23 - <(new_files_of_all | sort -u) >"$work/left"
+	[ ! -d "$patches/files" ] ||
+		(cd "$patches/files" && find . -type f | cut -c3- | sort) |
+			comm -23 - <(new_files | sort) >>"$work/left"
 	empty "$work/left"
 }
 

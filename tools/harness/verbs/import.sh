@@ -98,6 +98,9 @@ mkdir "$work/patches"
 	done
 } >"$work/series"
 
+# path_of FILE: where a new file lies here, a path below $top
+path_of() { local file; file=$(file_of "$1"); printf '%s\n' "${file#"$top"/}"; }
+
 # What is not committed here, and is another file in the tree
 overwritten()
 {
@@ -106,9 +109,10 @@ overwritten()
 	git -C "$top" rev-parse -q --verify HEAD >/dev/null 2>&1 || return 0
 	git -C "$top" status --porcelain --no-renames -uall | cut -c4- >"$work/uncommitted"
 	grep -F "${patches#"$top"/}/" "$work/uncommitted" || :
-	grep -xFf "$work/new" "$work/uncommitted" | while read -r f; do
-		[ ! -e "$top/$f" ] || in_tree show "$branch:$f" | cmp -s - "$top/$f" || echo "$f"
-	done || :
+	while read -r f; do
+		grep -qxF "$(path_of "$f")" "$work/uncommitted" || continue
+		[ ! -e "$(file_of "$f")" ] || in_tree show "$branch:$f" | cmp -s - "$(file_of "$f")" || path_of "$f"
+	done <"$work/new"
 }
 
 overwritten >"$work/overwritten"
@@ -123,9 +127,11 @@ taken_back()
 
 	made=$(cat "$tree/.git/made-from" 2>/dev/null) || return 0
 	git -C "$top" cat-file -e "$made" 2>/dev/null || return 0
-	git -C "$top" diff --name-only "$made" | grep -xFf "$work/new" | while read -r f; do
-		in_tree show "$branch:$f" | cmp -s - "$top/$f" || echo "$f"
-	done || :
+	git -C "$top" diff --name-only "$made" >"$work/changed"
+	while read -r f; do
+		grep -qxF "$(path_of "$f")" "$work/changed" || continue
+		in_tree show "$branch:$f" | cmp -s - "$(file_of "$f")" || path_of "$f"
+	done <"$work/new"
 }
 
 taken_back >"$work/taken_back"
@@ -136,9 +142,14 @@ taken_back >"$work/taken_back"
 rm -f "$patches"/*/[0-9]*.patch
 cp -r "$work/patches"/. "$patches"
 cp "$work/series" "$patches/series"
-if [ -s "$work/new" ]; then
-	xargs -a "$work/new" git -C "$tree" archive "$branch" -- | tar -x -C "$top"
-fi
+# take LIST DIR: the files of the list come below DIR
+take() { [ ! -s "$1" ] || xargs -a "$1" git -C "$tree" archive "$branch" -- | tar -x -C "$2"; }
+
+while read -r f; do
+	if [ "$(file_of "$f")" = "$top/$f" ]; then echo "$f" >&3; else echo "$f" >&4; fi
+done <"$work/new" 3>"$work/shared" 4>"$work/own"
+take "$work/shared" "$top"
+take "$work/own" "$patches/files"
 say "-- ${#commits[@]} patches, $(wc -l <"$work/new") new files"
 sort "$work/new" | comm -23 "$work/old" - | while read -r f; do
 	[ ! -e "$top/$f" ] || say "-- no longer of the series, remove it or list it: $f"
