@@ -115,11 +115,10 @@ TEST_F(lockdown, what_was_mapped_is_not_resized)
 	EXPECT_EQ(EBUSY, errno);
 }
 
-static void __attribute__((constructor)) __constructor_order_last(void)
-{
-	if (!__constructor_order)
-		__constructor_order = _CONSTRUCTOR_ORDER_BACKWARD;
-}
+/* What runs the tests differs between kernels: it is called by the main() below. */
+#define main run_tests
+TEST_HARNESS_MAIN
+#undef main
 
 int main(int argc, char **argv)
 {
@@ -127,7 +126,7 @@ int main(int argc, char **argv)
 
 	if (prepare())
 		return KSFT_FAIL;
-	status = test_harness_run(argc, argv);
+	status = run_tests(argc, argv);
 	/* The instance goes without a file being opened. */
 	buffer_unmap(&mb);
 	close(unmapped_fd);

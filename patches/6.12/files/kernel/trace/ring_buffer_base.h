@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What ring_buffer_live.c and ring_buffer_observer.c need of the ring buffer, and
+ * what is called differently in other versions of Linux.
+ *
+ * This file is included in ring_buffer.c.
+ */
+#ifndef _RING_BUFFER_BASE_H
+#define _RING_BUFFER_BASE_H
+
+/* Readers call rb_reader_moved() of the mapping, which calls that of the live index. */
+#define rb_reader_moved		rb_live_reader_moved
+
+/* On 32-bit kernels the counters of readers and of overruns begin again after 2^32. */
+static inline u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return READ_ONCE(cpu_buffer->read);
+}
+
+static inline u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer,
+			       unsigned long overrun)
+{
+	return overrun;
+}
+
+/* Those that are neither read nor overrun are in memory, and less than 2^32. */
+static inline u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	unsigned long overrun = local_read(&cpu_buffer->overrun);
+	u64 gone = rb_read64(cpu_buffer) + rb_overrun64(cpu_buffer, overrun);
+
+	return gone + (unsigned long)(local_read(&cpu_buffer->entries) - gone);
+}
+
+/* Return how many events had been overwritten when the reader page was taken. */
+static inline u64 rb_reader_overrun(struct ring_buffer_per_cpu *cpu_buffer)
+{
+	return rb_overrun64(cpu_buffer, cpu_buffer->last_overrun);
+}
+
+/*
+ * Keep the sub-buffers of a CPU, their number and their size as they are, until
+ * rb_release_subbufs(). They count as mapped, but have no ids and no meta page,
+ * which those have that user space maps by trace_pipe_raw.
+ *
+ * Return: 0, or
+ *   -EBUSY	there are too many mappings to count
+ *   -EINVAL	there is no buffer for @cpu
+ *   -ENODEV	the buffer is in memory that is kept over a boot: what an index says
+ *		of it would not outlive the boot
+ */
+static inline int rb_hold_subbufs(struct trace_buffer *buffer, int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer;
+	int ret = -EBUSY;
+
+	if (!cpumask_test_cpu(cpu, buffer->cpumask))
+		return -EINVAL;
+
+	cpu_buffer = buffer->buffers[cpu];
+	if (cpu_buffer->ring_meta)
+		return -ENODEV;
+
+	mutex_lock(&buffer->mutex);
+	raw_spin_lock_irq(&cpu_buffer->reader_lock);
+	if (cpu_buffer->mapped != UINT_MAX) {
+		cpu_buffer->mapped++;
+		atomic_inc(&cpu_buffer->resize_disabled);
+		ret = 0;
+	}
+	raw_spin_unlock_irq(&cpu_buffer->reader_lock);
+	mutex_unlock(&buffer->mutex);
+
+	return ret;
+}
+
+static inline void rb_release_subbufs(struct trace_buffer *buffer, int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
+
+	mutex_lock(&buffer->mutex);
+	raw_spin_lock_irq(&cpu_buffer->reader_lock);
+	cpu_buffer->mapped--;
+	atomic_dec(&cpu_buffer->resize_disabled);
+	raw_spin_unlock_irq(&cpu_buffer->reader_lock);
+	mutex_unlock(&buffer->mutex);
+}
+
+/*
+ * Store the sub-buffers of a CPU, nr_pages and the reader's, in @subbufs. The caller
+ * holds them. The lock keeps readers from exchanging two of them meanwhile; the
+ * writer changes flags of the list only.
+ */
+static inline void rb_find_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
+				   struct buffer_page **subbufs)
+{
+	struct buffer_page *bpage;
+	unsigned long id;
+
+	raw_spin_lock_irq(&cpu_buffer->reader_lock);
+	subbufs[0] = cpu_buffer->reader_page;
+	bpage = list_entry(cpu_buffer->pages, struct buffer_page, list);
+	for (id = 1; id <= cpu_buffer->nr_pages; id++) {
+		subbufs[id] = bpage;
+		rb_inc_page(&bpage);
+	}
+	raw_spin_unlock_irq(&cpu_buffer->reader_lock);
+}
+
+/* Return the sub-buffer with this number, from 0 to nr_pages. */
+static inline struct buffer_page *
+rb_found_subbuf(struct ring_buffer_per_cpu *cpu_buffer,
+		struct buffer_page **subbufs, unsigned long id)
+{
+	return subbufs[id];
+}
+
+#endif /* _RING_BUFFER_BASE_H */
