@@ -247,6 +247,55 @@ static void live_index_is_right_when_it_is_made_beside_a_consumer(struct kunit *
 	ring_buffer_observer_free(observer);
 }
 
+static unsigned long rbt_subbuf_of(const struct rbt *rbt, const void *event)
+{
+	return (unsigned long)event & ~(rbt->subbuf - 1UL);
+}
+
+/*
+ * Fill a sub-buffer with events that are discarded behind others. The last of these others
+ * is discarded on the next sub-buffer, which it leaves as it was.
+ */
+static void rbt_fill_without_events(struct kunit *test, struct rbt *rbt)
+{
+	struct ring_buffer_event *outer, *inner;
+	unsigned long subbuf = 0;
+
+	do {
+		outer = ring_buffer_lock_reserve(rbt->buffer, 100);
+		KUNIT_ASSERT_NOT_NULL(test, outer);
+		if (!subbuf)
+			subbuf = rbt_subbuf_of(rbt, outer);
+		KUNIT_EXPECT_EQ(test, subbuf, rbt_subbuf_of(rbt, outer));
+		ring_buffer_nest_start(rbt->buffer);
+		inner = ring_buffer_lock_reserve(rbt->buffer, 100);
+		ring_buffer_discard_commit(rbt->buffer, outer);
+		ring_buffer_nest_end(rbt->buffer);
+		KUNIT_ASSERT_NOT_NULL(test, inner);
+		ring_buffer_discard_commit(rbt->buffer, inner);
+	} while (rbt_subbuf_of(rbt, inner) == subbuf);
+}
+
+/* LIVE-23: A sub-buffer without events is removed, which does not count as a loss. */
+static void live_index_is_right_when_an_empty_subbuf_was_removed(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	/* The first one has a whole time stamp, as it comes after a discarded one */
+	unsigned int nr = (RBT_SUBBUFS - 1) * rbt_per_subbuf(rbt, 100) - 1;
+	struct ring_buffer_observer *observer;
+
+	rbt_fill_without_events(test, rbt);
+	KUNIT_ASSERT_EQ(test, nr, rbt_write_many(rbt, nr, 100));
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, (RBT_SUBBUFS - 1) *
+						    (rbt->subbuf - RBT_HEADER), rbt->cpu));
+	rbt_map(test, rbt);
+	KUNIT_EXPECT_EQ(test, (unsigned long)nr, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
+	observer = rbt_observe(test, rbt);
+	rbt_expect_index(test, rbt, observer, RBT_SUBBUFS - 1);
+	ring_buffer_observer_free(observer);
+}
+
 /* LIVE-29: Events were lost before the reader's sub-buffer, and between it and the next. */
 static void live_index_tells_losses_around_the_readers_subbuf(struct kunit *test)
 {
@@ -527,6 +576,8 @@ static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit 
 	msleep(20);
 	event = ring_buffer_lock_reserve(rbt->buffer, 100);
 	KUNIT_EXPECT_NOT_NULL(test, event);
+	if (!event)
+		goto out;
 	ring_buffer_nest_start(rbt->buffer);
 	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
 	ring_buffer_nest_end(rbt->buffer);
@@ -534,6 +585,7 @@ static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit 
 	ring_buffer_discard_commit(rbt->buffer, event);
 	msleep(20);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(sleeper.woken));
+out:
 	remove_wait_queue(sleeper.queue, &sleeper.entry);
 	ring_buffer_observer_free(observer);
 }
@@ -547,6 +599,7 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(live_index_tells_every_event, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_is_right_when_it_is_made, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_is_right_when_it_is_made_beside_a_consumer, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_is_right_when_an_empty_subbuf_was_removed, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_tells_losses_around_the_readers_subbuf, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_tells_commit_overruns, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_stays_until_the_size_is_another, rbt_gen_kind),

@@ -7,15 +7,17 @@ trials.py WHAT DIR...: what is tried next in a guest, and what came of it. DIR h
 	record		what "trial record" prints: the tests, and what each comes by
 	kunit		lines "FAULT TEST": found by KUnit already
 	results		lines "FAULT found|first|survived TEST", see digest()
+	hints		lines "NAME PROGRAM TEST": what has found a fault in an earlier run
 
 trials.py tests DIR: each test of the record, in a line "PROGRAM NUMBER LIMIT" for
 "trial try".
 trials.py plan DIR KIND [PLAN...]: what "trial try" does next with faults that are of KIND
 race, or plain, not, without what is in these plans.
 trials.py digest DIR CONSOLE: what came of it, for results.
-trials.py alone DIR: lines "FAULT PROGRAM": the faults that are left for a program that
-needs a boot of its own.
+trials.py alone DIR: lines "FAULT PROGRAM": the faults that are for a program that needs a
+boot of its own, and not found by KUnit.
 trials.py tell DIR: a result for each fault, and a table.
+trials.py hints DIR: the hints for a later run.
 """
 
 import os
@@ -24,9 +26,10 @@ import sys
 
 # Programs that need a boot of their own: they are not tried test by test.
 ALONE = ('boot_test', 'pressure_test')
-# A fault is tried for so long, in milliseconds; one that need not be found for less.
+# A fault is tried for so long, in milliseconds; one that need not be found for less:
+# for as long as the torture program takes, and a quick test.
 MOST_MS = int(os.environ.get('MUTANT_SECONDS', 180)) * 1000
-NOT_JUDGED_MS = 30000
+NOT_JUDGED_MS = 15000
 # A guest is given this many faults at most.
 CHUNK = 40
 
@@ -71,6 +74,7 @@ class State:
         passed = [line for line in self.lines('record') if not line.startswith('failed')]
         self.tests = [Test(i, line) for i, line in enumerate(passed)]
         self.kunit = dict(self.pairs('kunit'))
+        self.hints = dict(line.rstrip('\n').split(' ', 1) for line in self.lines('hints'))
         self.found, self.first, self.survived = {}, {}, set()
         for number, result in self.pairs('results'):
             what, _, test = result.partition(' ')
@@ -97,22 +101,24 @@ class State:
         return [fault for fault in self.faults if fault.number not in known]
 
     def tests_for(self, fault):
-        """The tests to try it with, in turn: those that are likely to find it, then quick ones,
-        and another variant of a test only when all others were tried."""
+        """The tests to try it with, in turn: what has found it before, those that are likely
+        to, then quick ones, and another variant of a test only when all others were tried."""
         again, seen = {}, set()
         by_time = [test for test in sorted(self.tests, key=lambda test: test.spent)
                    if test.comes_by(fault) and test.program not in ALONE]
         for test in by_time:
             again[test] = (test.program, test.plain_name()) in seen
             seen.add((test.program, test.plain_name()))
-        first = self.first.get(fault.number)
-        by_time.sort(key=lambda test: (str(test.index) != first, test.program not in fault.tests,
-                                       again[test]))
+        first, hint = self.first.get(fault.number), self.hints.get(fault.name)
+        by_time.sort(key=lambda test: (str(test.index) != first,
+                                       f'{test.program} {test.name}' != hint,
+                                       test.program not in fault.tests, again[test]))
         if fault.kind == 'race':
             # Several threads of emulation, which is no place to trace functions
             by_time = [test for test in by_time
                        if test.program in fault.tests and not test.program.startswith('ftrace')]
-            by_time.sort(key=lambda test: test.program != 'torture')
+            by_time.sort(key=lambda test: (f'{test.program} {test.name}' != hint,
+                                           test.program != 'torture'))
         return within(by_time, MOST_MS if fault.kind == 'plain' else NOT_JUDGED_MS)
 
 
@@ -173,9 +179,7 @@ def digest(state, console):
 
 def alone(state):
     """The faults for programs that need a boot of their own."""
-    for fault in state.faults:
-        if fault.number in state.kunit or fault.number in state.found:
-            continue
+    for fault in state.left():
         for program in ALONE:
             if program in fault.tests:
                 print(fault.number, program)
@@ -230,6 +234,17 @@ def tell(state):
         print(f'# {file:40} {sum(row.values()):6}', *(f'{row[column]:13}' for column in columns))
 
 
+def tell_hints(state):
+    """What has found each fault, now or in the run that the old hints are from."""
+    hints = state.hints
+    for fault in state.faults:
+        test = state.found.get(fault.number, '').split(' ')[0]
+        if test.isdigit():
+            hints[fault.name] = f'{state.tests[int(test)].program} {state.tests[int(test)].name}'
+    for name, test in sorted(hints.items()):
+        print(name, test)
+
+
 def main():
     """Do what is asked for."""
     what, state = sys.argv[1], State(sys.argv[2])
@@ -242,6 +257,8 @@ def main():
         digest(state, sys.argv[3])
     elif what == 'alone':
         alone(state)
+    elif what == 'hints':
+        tell_hints(state)
     else:
         tell(state)
 

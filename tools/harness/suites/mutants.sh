@@ -5,16 +5,20 @@
 # lists mutants/*.faults, or these, are compiled into one kernel, each behind a switch, see
 # mutants/plant.py; suites/mutants-programs.sh is the same for library and command. A run
 # without a fault notes which faults' places each test comes by, and only those tests are
-# run with the fault: first all KUnit tests, in UML, then the selftests, one after the
-# other, in a guest that many faults are tried in. See mutants/trial.c for what happens in
-# the guest, mutants/trials.py for what is tried. The torture program is one of the tests.
+# run with the fault: first all KUnit tests, in UML, then the programs that need a boot of
+# their own, if the list names them, then the selftests, one after the other, in a guest
+# that many faults are tried in. See mutants/trial.c for what happens in the guest,
+# mutants/trials.py for what is tried. The torture program is one of the tests.
 #
 # A fault that is found is "ok", with the test that found it. One that is not is "not
 # ok", unless its list says why none finds it; so is one whose list says that and that
 # is found. Faults that take a race to be seen are told and not judged.
 #
-# GUESTS= is how many guests there are at once, 2 if nothing is said. In the folder that
-# KEEP= names stays what trials.py was told.
+# The test that mutants/hints names for a fault is tried first. It is made by this: in the
+# folder that KEEP= names stays what trials.py was told, and new hints, to be copied there.
+#
+# GUESTS= is how many guests there are at once, 2 if nothing is said. TESTS= are the
+# programs to try, all if nothing is said.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
@@ -105,18 +109,31 @@ guest()
 # record PART PROGRAM...: in a guest of its own
 record()
 {
+	: >"$work/record.$1"
+	[ $# -gt 1 ] || return 0
 	guest "$work/with" "$work/record.$1.console" 1800 "./trial record ${*:2}" >"$work/record.$1"
+}
+
+# wanted PROGRAM...: those that TESTS= names, one a line
+wanted()
+{
+	local program
+	for program; do
+		case " ${TESTS:-$program} " in *" $program "*) echo "$program" ;; esac
+	done
 }
 
 # Two guests have half of the programs each. boot_test sees a buffer that nothing has
 # used yet, pressure_test leaves little of a guest.
 record_all()
 {
-	local odd even complete=yes
-	mapfile -t odd < <(sed '/^boot_test$/d' "$work/list" | sed '1~2!d')
-	mapfile -t even < <(sed '/^boot_test$/d' "$work/list" | sed '1~2d')
-	record odd boot_test "${odd[@]}" &
-	record even "${even[@]}" torture unload pressure_test || complete=no
+	local all odd even complete=yes
+	mapfile -t all < <(sed '/^boot_test$/d' "$work/list")
+	mapfile -t all < <(wanted boot_test "${all[@]}")
+	mapfile -t odd < <(printf '%s\n' "${all[@]}" | sed '1~2!d;/^$/d')
+	mapfile -t even < <(printf '%s\n' "${all[@]}" | sed '1~2d;/^$/d'; wanted torture unload pressure_test)
+	record odd "${odd[@]}" &
+	record even "${even[@]}" || complete=no
 	wait $! || complete=no
 	cat "$work/record.odd" "$work/record.even" >"$known/record"
 	[ $complete = yes ] ||
@@ -167,16 +184,16 @@ by_selftests()
 {
 	local n
 	: >"$known/results"
+	while read -r fault program; do
+		at_once "$guests" try_alone "$fault" "$program"
+	done < <(trials alone)
+	wait
 	for ((n = 1; n <= guests; n++)); do
 		try_selftests $n plain &
 	done
 	wait
 	# CPUs that really run at the same time
 	THREAD=multi try_selftests race race
-	while read -r fault program; do
-		at_once "$guests" try_alone "$fault" "$program"
-	done < <(trials alone)
-	wait
 }
 
 scratch
@@ -191,6 +208,7 @@ else
 	cp "$work/stage.mutants" "$known/faults"
 fi
 [ -s "$known/faults" ] || die "there is no fault called $*"
+cp "$harness/mutants/hints" "$known/hints"
 uml=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
 image=$(FLAVOUR=default "$harness/verbs/kernel.sh")
 user_tree "$work/tree"
@@ -205,3 +223,5 @@ say "-- $(wc -l <"$known/record") selftests pass without a fault: $((SECONDS - s
 by_selftests
 say "-- all: $((SECONDS - started)) s"
 trials tell
+trials hints >"$known/hints.new"
+mv "$known/hints.new" "$known/hints"

@@ -667,6 +667,29 @@ TEST_F(beside, reset_of_the_cpu_is_told_at_once_and_the_mapping_goes_on)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* LOSS-9: What was thrown away is told by no loss, but by fewer events than were consumed. */
+TEST_F(beside, fewer_events_in_read_than_were_consumed_tell_of_a_reset)
+{
+	unsigned int seen, i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, write_events(&self->ti, 100, EVENT_LARGE));
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+		EXPECT_TRUE(tally_exact(&self->tally));
+		seen = self->tally.seen;
+		EXPECT_EQ(seen, self->mb.meta->read);
+		ASSERT_EQ(0, write_events(&self->ti, 30, EVENT_LARGE));
+		ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+		ASSERT_EQ(0, write_events(&self->ti, 20, EVENT_LARGE));
+		memset(&self->tally, 0, sizeof(self->tally));
+		self->tally.next = self->ti.seq - 20;
+		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+		EXPECT_TRUE(tally_exact(&self->tally));
+		EXPECT_EQ(20, self->mb.meta->read);
+		EXPECT_GT(seen + self->tally.seen, self->mb.meta->read);
+	}
+}
+
 static int switch_cpu(int cpu, const char *online)
 {
 	char path[64];

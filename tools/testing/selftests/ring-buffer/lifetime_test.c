@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
 
 #include "map_fixture.h"
 #include "watcher.h"
@@ -314,24 +315,44 @@ TEST_F(map, core_dumps_leave_the_live_view_out)
 	close(fd);
 }
 
-/* MAP-26 */
+/* Where pages that were dropped do not come back. */
+static bool kernel_is_6_1(void)
+{
+	struct utsname name;
+
+	return !uname(&name) && !strncmp(name.release, "6.1.", 4);
+}
+
+/* Drops the pages of a mapping of its own, and tells by its status what is there then. */
+static pid_t fork_dropper(struct trace_instance *ti)
+{
+	struct mapped_buffer own;
+	pid_t pid = fork();
+	void *before;
+
+	if (pid)
+		return pid;
+	if (map_it(&own, ti))
+		_exit(1);
+	before = malloc(own.len);
+	if (!before)
+		_exit(2);
+	memcpy(before, own.meta, own.len);
+	if (madvise(own.meta, own.len, MADV_DONTNEED))
+		_exit(3);
+	_exit(memcmp(before, own.meta, own.len) ? 4 : 0);
+}
+
+/* MAP-26, MAP-32 */
 TEST_F(map, madv_dontneed_hurts_only_its_caller)
 {
 	pid_t pid;
 
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	pid = fork();
+	pid = fork_dropper(&self->ti);
 	ASSERT_LE(0, pid);
-	if (!pid) {
-		struct mapped_buffer own;
-
-		if (map_it(&own, &self->ti))
-			_exit(1);
-		madvise(own.meta, own.len, MADV_DONTNEED);
-		_exit(own.meta->nr_subbufs ? 0 : 2);
-	}
-	EXPECT_EQ(128 + SIGBUS, child_status(pid, WOKEN_MS));
+	EXPECT_EQ(kernel_is_6_1() ? 128 + SIGBUS : 0, child_status(pid, WOKEN_MS));
 	self->tally.unknown_loss = true;
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);

@@ -338,6 +338,26 @@ TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 	EXPECT_GE(kb + LARGE_KB, instance_number(&self->ti, "buffer_size_kb"));
 }
 
+/* SUBBUF-9: Each CPU has its own, which is told for it. */
+TEST_F(size, changing_it_keeps_the_size_of_each_cpu)
+{
+	const int cpus[] = { self->ti.cpu, self->ti.other_cpu };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, cpu_write_number(&self->ti, cpus[i], "buffer_size_kb",
+					      8 * (i + 1) * LARGE_KB));
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
+	for (i = 0; i < 2; i++) {
+		EXPECT_LE((8 * (i + 1) - 1) * LARGE_KB,
+			  cpu_number(&self->ti, cpus[i], "buffer_size_kb"));
+		EXPECT_GE((8 * (i + 1) + 1) * LARGE_KB,
+			  cpu_number(&self->ti, cpus[i], "buffer_size_kb"));
+	}
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "8"));
+	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.other_cpu, "buffer_size_kb", "8"));
+}
+
 /* SUBBUF-10 */
 TEST_F(size, ENOMEM_leaves_the_buffer_untouched)
 {

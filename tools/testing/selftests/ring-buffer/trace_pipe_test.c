@@ -450,4 +450,76 @@ TEST_F(turns, bytes_in_stats_are_those_that_are_unread)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
+/* The number of the event in @line, -1 where a loss is told, or -2: it was overwritten. */
+static long long seq_of_line(const char *line, size_t size)
+{
+	struct event_payload payload;
+	unsigned char bytes[1024];
+	unsigned int byte;
+	const char *p;
+	size_t i = 0;
+	int len;
+
+	p = strstr(line, " buf:");
+	if (!p)
+		return strstr(line, "LOST") ? -1 : -2;
+	for (p += 5; i < sizeof(bytes) && sscanf(p, " %2x%n", &byte, &len) == 1; p += len)
+		bytes[i++] = byte;
+	/* The tag is what is ahead of "buf:" */
+	memcpy(&payload.seq, bytes, sizeof(payload.seq));
+	if (i < size - sizeof(payload.tag))
+		return -2;
+	for (i = sizeof(payload.seq); i < size - sizeof(payload.tag); i++) {
+		if (bytes[i] != (payload.seq & 0xff))
+			return -2;
+	}
+	return payload.seq;
+}
+
+static pid_t fork_taker(struct trace_instance *ti)
+{
+	struct mapped_buffer own;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (run_on_cpu(ti->other_cpu) || buffer_map(&own, ti, ti->cpu, O_NONBLOCK))
+		_exit(1);
+	while (!ioctl(own.fd, TRACE_MMAP_IOCTL_GET_READER))
+		;
+	_exit(2);
+}
+
+/* READ-12: What trace_pipe prints is neither consumed nor overwritten meanwhile. */
+TEST_F(turns, trace_pipe_prints_events_in_their_order_beside_get_reader)
+{
+	long long end = monotonic_ns() + COMPETE_MS * 1000000LL, seq, last = -1;
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe", O_RDONLY);
+	FILE *pipe = fdopen(fd, "r");
+	unsigned int lines = 0;
+	pid_t writer, taker;
+	char line[4096];
+
+	ASSERT_NE(NULL, pipe);
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	writer = fork_stubborn_writer(&self->ti, EVENT_LARGE);
+	taker = fork_taker(&self->ti);
+	while (monotonic_ns() < end && fgets(line, sizeof(line), pipe)) {
+		seq = seq_of_line(line, EVENT_LARGE);
+		if (seq == -1)
+			continue;
+		EXPECT_LT(last, seq)
+			TH_LOG("after %u lines: %s", lines, line);
+		if (seq <= last)
+			break;
+		last = seq;
+		lines++;
+	}
+	EXPECT_LT(100, lines);
+	EXPECT_EQ(-EAGAIN, child_status(taker, 0));
+	kill_child(taker);
+	kill_child(writer);
+	fclose(pipe);
+}
+
 TEST_HARNESS_MAIN
