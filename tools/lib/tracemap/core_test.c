@@ -330,6 +330,7 @@ static void test_pipe(void)
 	close(ends[1]);
 	check(next_error(cpu) == -ENODATA);
 	check(tracemap_cpu_figures(cpu, &figures) == -EOPNOTSUPP);
+	check(tracemap_cpu_until_now(cpu) == -EOPNOTSUPP);
 	check(tracemap_cpu_raw(cpu, &raw) == 0 && raw.fd == ends[0] && !raw.meta);
 	tracemap_cpu_close(cpu);
 	close(ends[0]);
@@ -738,6 +739,7 @@ static struct tracemap_cpu *observe(struct sim *s, uint32_t flags)
 	cpu->batch.cpu = 7;
 	cpu->flags = flags;
 	cpu->format = s->f;
+	cpu->ahead.room = &cpu->ahead.own_room;	/* there is none */
 	cpu->way = &tracemap__way_observe;
 	if (!(flags & TRACEMAP_IN_PLACE))
 		cpu->observe.copy = malloc(s->f.subbuf_size);
@@ -791,6 +793,71 @@ static void test_observe(void)
 	add_some(s, 3);
 	check(take_all(cpu, &missed, &resets) == 3 && resets == 1);
 	check(seen + missed == 505);
+	tracemap_cpu_close(cpu);
+	sim_free(s);
+}
+
+/* A snapshot without a copy: up to its end, and a loss in it is told to the event. */
+static void test_until_now(void)
+{
+	struct sim *s = sim_new(4, 256, true, 1);
+	struct tracemap_cpu *cpu = observe(s, 0);
+	uint64_t missed = 0;
+	int resets = 0;
+
+	s->quiet = true;
+	add_some(s, 5);
+	check(tracemap_cpu_until_now(cpu) == 0);
+	add_some(s, 5);
+	check(take_all(cpu, &missed, &resets) == 5 && next_error(cpu) == -ENODATA);
+	check(next_error(cpu) == -ENODATA && !missed);
+	check(tracemap_cpu_until_now(cpu) == 0);
+	add_some(s, 500);
+	check(take_all(cpu, &missed, &resets) == 0 && missed == 5 && !resets);
+	check(next_error(cpu) == -ENODATA);
+	missed = 0;
+	check(tracemap_cpu_until_now(cpu) == 0);
+	reset(s);
+	add_some(s, 2);
+	check(take_all(cpu, &missed, &resets) == 0 && missed == 500 && resets == 1);
+	check(next_error(cpu) == -ENODATA);
+	check(tracemap_cpu_until_now(cpu) == 0);
+	check(take_all(cpu, &missed, &resets) == 2 && missed == 500 && resets == 1);
+	store64(&s->index->epoch, s->index->epoch + 1);
+	check(tracemap_cpu_until_now(cpu) == -EAGAIN);
+	tracemap_cpu_close(cpu);
+	sim_free(s);
+}
+
+/* What is copied stays; the end comes behind it, and moves when it is asked to. */
+static void test_until_now_merged(void)
+{
+	struct sim *s = sim_new(8, 256, true, 1);
+	struct tracemap_cpu *cpu = observe(s, 0);
+	struct tracemap_merge *m = NULL;
+	struct tracemap_record rec;
+	int seen = 0, ret;
+
+	s->quiet = true;
+	cpu->ahead.own_room.limit = 1 << 20;
+	add_some(s, 60);
+	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 60);
+	add_some(s, 500);
+	check(tracemap_merge_new(&m, NULL) == 0 && tracemap_merge_add_cpu(m, cpu) == 0);
+	while ((ret = tracemap_merge_next(m, &rec)) > 0)
+		seen += rec.data && !rec.missed;
+	check(seen == 60 && ret == -ENODATA);
+	tracemap_merge_free(m);
+	/* An end that was read ahead. */
+	check(tracemap_cpu_until_now(cpu) == 0 && tracemap_merge_new(&m, NULL) == 0);
+	check(tracemap_merge_add_cpu(m, cpu) == 0 && tracemap_merge_next(m, &rec) == 1);
+	check(rec.missed > 300 && cpu->ahead.error == -ENODATA);
+	tracemap_merge_free(m);
+	add_some(s, 3);
+	check(tracemap_cpu_until_now(cpu) == 0 && tracemap__in_hand(cpu));
+	for (seen = 0; (ret = tracemap_cpu_next(cpu, &rec)) > 0; seen++)
+		check(!rec.missed);
+	check(ret == -ENODATA && cpu->observe.observer.count == 563);
 	tracemap_cpu_close(cpu);
 	sim_free(s);
 }
@@ -934,6 +1001,8 @@ static const struct {
 	{ "what waits in a merge is not what one wakes for", test_merge_waits },
 	{ "a buffer that fills meanwhile is", test_merge_waits_by_fill },
 	{ "an observer's copies", test_observe },
+	{ "an observer that ends where the writer is now", test_until_now },
+	{ "such an observer with memory, in a merge", test_until_now_merged },
 	{ "an observer in place", test_in_place },
 	{ "the position of a mapping", test_map_position },
 	{ "small files of any size", test_small_files },

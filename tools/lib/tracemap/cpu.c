@@ -125,7 +125,9 @@ static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 	ret = -EOPNOTSUPP;
 	if (way == TRACEMAP_MAP || (way == TRACEMAP_CONSUME && has_live_index(cpu)))
 		ret = tracemap__open_map(cpu);
-	if (way == TRACEMAP_READ || (way == TRACEMAP_CONSUME && ret == -EOPNOTSUPP))
+	/* A buffer whose snapshot is in use cannot be mapped, and can be read. */
+	if (way == TRACEMAP_READ ||
+	    (way == TRACEMAP_CONSUME && (ret == -EOPNOTSUPP || ret == -EBUSY)))
 		ret = tracemap__open_read(cpu);
 	return ret;
 }
@@ -365,6 +367,39 @@ int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 	if (b->it.data)		/* if not, the batch only tells a reset */
 		ret = live_accept(&cpu->observe.observer, &b->it, b->events);
 	clear_batch(cpu);
+	return ret;
+}
+
+/* An end that was found before is none any more. */
+int tracemap__until_now(struct tracemap_cpu *cpu)
+{
+	int ret = cpu->way->until_now ? cpu->way->until_now(cpu) : -EOPNOTSUPP;
+
+	if (ret)
+		return ret;
+	if (cpu->error == -ENODATA)
+		cpu->error = 0;
+	if (cpu->ahead.error == -ENODATA)
+		cpu->ahead.error = 0;
+	return 0;
+}
+
+bool tracemap__secure(struct tracemap_cpu *cpu)
+{
+	ptrdiff_t moved;
+
+	if (cpu->flags & TRACEMAP_IN_PLACE || cpu->merge_waits || tracemap__batch_in_hand(cpu))
+		return false;
+	tracemap__finish(cpu);
+	return tracemap__read_ahead(cpu, NULL, &moved) > 0;
+}
+
+int tracemap_cpu_until_now(struct tracemap_cpu *cpu)
+{
+	int ret = tracemap__until_now(cpu);
+
+	while (!ret && tracemap__secure(cpu))
+		;
 	return ret;
 }
 

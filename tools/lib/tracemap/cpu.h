@@ -32,6 +32,7 @@
  *	errno if that is not possible now. NULL if the way cannot choose what poll() tells
  * @is_filling: returns whether more than a quarter of the buffer is yet to be fetched.
  *	NULL if asking costs more than fetching
+ * @until_now: see tracemap_cpu_until_now(); NULL if the way cannot
  * @figures: see tracemap_cpu_figures()
  * @raw: add the memory that the way has mapped
  * @close: free what opening the way has taken
@@ -42,6 +43,7 @@ struct way {
 	int (*settle)(struct tracemap_cpu *cpu);
 	int (*arm)(struct tracemap_cpu *cpu, uint64_t bytes);
 	bool (*is_filling)(const struct tracemap_cpu *cpu);
+	int (*until_now)(struct tracemap_cpu *cpu);
 	int (*figures)(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 	void (*raw)(const struct tracemap_cpu *cpu, struct tracemap_raw *raw);
 	void (*close)(struct tracemap_cpu *cpu);
@@ -78,7 +80,9 @@ struct map_state {
 struct observe_state {
 	struct live_mapping mapping;
 	struct live_observer observer;
+	struct live_until until;	/* the end, if @ends */
 	void *copy;		/* NULL: batches are in place */
+	bool ends;
 };
 
 /* Memory to read ahead, and how much of it is in use, in bytes. */
@@ -252,6 +256,15 @@ int tracemap__fetch_now(struct tracemap_cpu *cpu);
  * more, 0 if there is none, -ENOBUFS if there is more, but no room.
  */
 int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved);
+
+/* Set the end of an observer to where the writer is. */
+int tracemap__until_now(struct tracemap_cpu *cpu);
+
+/*
+ * Read ahead, for a turn, what the writer would overwrite else, unless a batch is in hand.
+ * Returns whether there is more, and room for it.
+ */
+bool tracemap__secure(struct tracemap_cpu *cpu);
 
 /*
  * Take the next batch of the queue: returns 1, or the error behind the queue, or 0 if

@@ -106,6 +106,9 @@ char *event_symbol_resolve(void *decoder, unsigned long long *address, char **mo
 uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name);
 void event_symbols_free(struct tracemap_decoder *d);
 
+/* The symbols are those of @text, as /proc/kallsyms has them, with EVENT_PAD bytes behind. */
+void event_symbols_take(struct tracemap_decoder *d, char *text);
+
 /*
  * event_enum.c: the value of the enumerator @name in the running kernel; false if the kernel
  * does not tell it, or has several of that name with different values

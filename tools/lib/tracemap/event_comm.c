@@ -179,6 +179,14 @@ void event_comms_learn(struct tracemap_decoder *d, const struct event_format *fo
 	}
 }
 
+void tracemap_decoder_learn(struct tracemap_decoder *d, const struct tracemap_record *rec)
+{
+	const struct event_format *format = event_format(d, tracemap_record_id(rec));
+
+	if (format)
+		event_comms_learn(d, format, rec);
+}
+
 int event_comms_init(struct tracemap_decoder *d)
 {
 	d->comms = calloc(NR_HASH * NR_PLACES, sizeof(*d->comms));

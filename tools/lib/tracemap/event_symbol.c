@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "event.h"
 
@@ -64,14 +65,37 @@ static int by_address(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
+static bool same_module(const struct event_symbol *a, const struct event_symbol *b)
+{
+	if (!a->module || !b->module)
+		return a->module == b->module;
+	return !strcmp(a->module, b->module);
+}
+
+/*
+ * Where a symbol ends. Behind the last one of the kernel or of a module its text has no more
+ * than the rest of a page. What is beyond is of another module, maybe not in the list yet.
+ */
+static uint64_t end_of(const struct event_symbols *s, size_t i, uint64_t page)
+{
+	const struct event_symbol *symbol = &s->symbol[i];
+	uint64_t rest = (symbol->address | (page - 1)) + 1;
+
+	if (i + 1 == s->nr)
+		return rest;
+	if (same_module(symbol, symbol + 1) || symbol[1].address < rest)
+		return symbol[1].address;
+	return rest;
+}
+
 static void find_sizes(struct event_symbols *s)
 {
-	uint64_t next = 0;
+	uint64_t page = sysconf(_SC_PAGESIZE), end = 0;
 
 	for (size_t i = s->nr; i-- > 0; ) {
-		if (i + 1 < s->nr && s->symbol[i + 1].address != s->symbol[i].address)
-			next = s->symbol[i + 1].address;
-		s->symbol[i].size = next ? next - s->symbol[i].address : 0;
+		if (i + 1 == s->nr || s->symbol[i + 1].address != s->symbol[i].address)
+			end = end_of(s, i, page);
+		s->symbol[i].size = end - s->symbol[i].address;
 	}
 }
 
@@ -118,17 +142,25 @@ static char *read_padded(void)
 	return padded;
 }
 
-static void load(struct tracemap_decoder *d)
+void event_symbols_take(struct tracemap_decoder *d, char *text)
 {
 	struct event_symbols *s = calloc(1, sizeof(*s));
 
 	event_symbols_free(d);
-	if (!s)
+	if (!s) {
+		free(text);
 		return;
-	s->text = read_padded();
+	}
+	s->text = text;
 	s->read = event_now_ms();
 	parse(s);
 	d->symbols = s;
+}
+
+static void load(struct tracemap_decoder *d)
+{
+	event_symbols_free(d);
+	event_symbols_take(d, read_padded());
 }
 
 static bool look(struct event_symbols *s, uint64_t address, struct event_symbol *symbol)
@@ -155,7 +187,7 @@ static bool look(struct event_symbols *s, uint64_t address, struct event_symbol 
 	/* The first of those at that address. */
 	while (low && s->symbol[low - 1].address == s->symbol[low].address)
 		low--;
-	if (s->symbol[low].size && address - s->symbol[low].address >= s->symbol[low].size)
+	if (address - s->symbol[low].address >= s->symbol[low].size)
 		return false;
 	s->symbol[low].length = strlen(s->symbol[low].name);
 	recent->address = address;

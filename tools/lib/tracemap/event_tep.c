@@ -17,16 +17,23 @@ const char *event_tep_comm(const struct tracemap_decoder *d, int pid)
 }
 
 #define NR_SIZES	4096		/* that are remembered, a power of two */
+#define PAGE		4096		/* of the machine that recorded; the file does not tell */
 #define SIZE_MAX_LOOKED	(1 << 24)	/* no function is larger */
 
 struct event_size {
 	uint64_t start, size;
 };
 
-/* libtraceevent does not tell it: bisect for where another function begins. */
+/*
+ * libtraceevent does not tell it: bisect for where another function begins. Of the last one
+ * it knows the first byte alone: its page has it, see end_of() in event_symbol.c.
+ */
 static uint64_t find_size(struct tep_handle *tep, uint64_t start)
 {
 	uint64_t low = 0, high = 1;
+
+	if (!tep_find_function(tep, start + 1))
+		return PAGE - start % PAGE;
 
 	while (high <= SIZE_MAX_LOOKED && tep_find_function_address(tep, start + high) == start) {
 		low = high;

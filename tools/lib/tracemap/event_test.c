@@ -462,6 +462,34 @@ static void test_borrowed(struct tracemap_decoder *d, struct tracemap_line *line
 	free(wanted);
 }
 
+/* The last function of a module ends with its page: behind it may be a newer module. */
+static void test_symbols(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	static const char list[] =
+		"ffffffff81000000 T first\nffffffff81000f00 t second\n"
+		"ffffffffc0000000 t third\t[one]\nffffffffc0000ff0 t fourth\t[one]\n"
+		"ffffffffc0005000 t fifth\t[two]\nffffffffc0005010 t sixth\t[two]\n";
+	static const uint64_t addresses[] = {
+		0xffffffff81000eff, 0xffffffff81000f04, 0xffffffffc0000ff4, 0xffffffffc0001000,
+		0xffffffffc0005010, 0xffffffffc0006000,
+	};
+	char *text = calloc(1, sizeof(list) + EVENT_PAD);
+
+	if (!text)
+		exit(1);
+	memcpy(text, list, sizeof(list));
+	event_symbols_take(d, text);
+	line->length = 0;
+	for (unsigned int i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+		event_symbol_print(d, line, addresses[i], true);
+		tracemap_line_put(line, " ", 1);
+	}
+	expect("the last function of a module", line,
+	       "first+0xeff/0xf00 second+0x4/0x100 fourth+0x4/0x10 [one] 0xffffffffc0001000 "
+	       "sixth+0x0/0xff0 [two] 0xffffffffc0006000 ");
+	event_symbols_free(d);
+}
+
 static bool name_is(struct tracemap_decoder *d, int pid, const char *name)
 {
 	return !strcmp(tracemap_decoder_comm(d, pid), name);
@@ -856,7 +884,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..%d\n", argc > 1 ? 25 : 24);
+	printf("1..%d\n", argc > 1 ? 26 : 25);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
@@ -871,6 +899,7 @@ int main(int argc, char **argv)
 	test_names(d);
 	test_odd_names(d);
 	test_flags(d);
+	test_symbols(d, &line);
 	tracemap_decoder_event(d, 304);
 	tracemap_decoder_event(d, 305);
 	test_programs(d, "these tests", 20000, 0);

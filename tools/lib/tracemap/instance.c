@@ -228,6 +228,23 @@ struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
 	return i < t->nr ? t->cpus[i] : NULL;
 }
 
+/* One end right after the other; then the CPUs take turns, so that none has to wait long. */
+int tracemap_until_now(struct tracemap *t)
+{
+	bool more = true;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < t->nr && !ret; i++)
+		ret = tracemap__until_now(t->cpus[i]);
+	while (!ret && more) {
+		more = false;
+		for (i = 0; i < t->nr; i++)
+			more |= tracemap__secure(t->cpus[i]);
+	}
+	return ret;
+}
+
 /* ---- Waiting ---- */
 
 /* The file that epoll has: an observer has only trace_live. */

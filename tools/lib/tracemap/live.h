@@ -35,6 +35,8 @@
  * When no event is in flight and live_look() returns LIVE_NOTHING, o.count is the number
  * of events committed.
  *
+ * The writer may never pause: live_until() and live_look_until() show what there is by now.
+ *
  * Only one thread may use an observer. There may be any number of observers. Values of
  * the index and of a sub-buffer are checked wherever they could lead outside the mapping.
  *
@@ -76,6 +78,7 @@ enum {
 	LIVE_EVENTS	= 1,	/* the iterator has bytes to go through */
 	LIVE_RESET	= 2,	/* the buffer was emptied, and all counts begin anew */
 	LIVE__MOVED	= 3,	/* internal: the position has changed, look again */
+	LIVE_END	= 4,	/* of live_look_until(): all before the end was shown, or is gone */
 };
 
 enum live_start {
@@ -733,6 +736,87 @@ static inline int live_newest(const struct live_observer *o, struct live_newest 
 			return 0;
 	}
 	return -EAGAIN;
+}
+
+/**
+ * struct live_until - where an observer ends, though the writer goes on
+ * @end: the end, which is where the writer was when live_until() was called
+ * @missed: set with LIVE_END: how many events right before the end are missed
+ * @reset: set with LIVE_END: the buffer was emptied before the observer came to the end
+ */
+struct live_until {
+	struct live_newest end;
+	uint64_t missed;
+	bool reset;
+};
+
+/**
+ * live_until - end where the writer is now
+ * @o: the observer
+ * @u: filled
+ *
+ * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick
+ */
+static inline int live_until(const struct live_observer *o, struct live_until *u)
+{
+	memset(u, 0, sizeof(*u));
+	return live_newest(o, &u->end);
+}
+
+/* Has the observer shown all before the end, or is it past it? */
+static inline bool live__is_past(const struct live_observer *o, const struct live_newest *end)
+{
+	if (o->epoch != end->epoch)
+		return o->epoch > end->epoch;
+	if (o->generation != end->generation)
+		return o->generation > end->generation;
+	return o->pos >= end->bytes;
+}
+
+/* The events of the end's epoch that the observer has seen, or was told to be missed. */
+static inline uint64_t live__told(const struct live_observer *o, const struct live_newest *end)
+{
+	if (o->epoch != end->epoch)
+		return o->epoch < end->epoch ? 0 : end->events;
+	return o->first + o->seen + o->told;
+}
+
+/**
+ * live_look_until - show the events beyond the position, up to an end
+ * @o: the observer
+ * @it: set if there are some
+ * @u: the end
+ *
+ * Use it in place of live_look(). What the writer overwrites beyond the end is not missed:
+ * in each epoch, from where the observer started, the events seen and missed add up to
+ * those that were committed before the end, whether the observer came to it or was
+ * overtaken. live_look() goes on behind the end, and so does another live_until().
+ *
+ * Return: LIVE_END if there is nothing more before the end, with what is missed there in
+ * @u; else what live_look() returns, where LIVE_NOTHING means to look again
+ */
+static inline int live_look_until(struct live_observer *o, struct subbuf_iter *it,
+				  struct live_until *u)
+{
+	const struct live_newest *end = &u->end;
+	uint64_t told = live__told(o, end), epoch = o->epoch;
+	int ret = LIVE_NOTHING;
+
+	if (!live__is_past(o, end)) {
+		ret = live_look(o, it);
+		if (ret == LIVE_RESET && o->epoch <= end->epoch)
+			return ret;
+	}
+	if (live__is_past(o, end)) {
+		u->missed = told < end->events ? end->events - told : 0;
+		u->reset = epoch <= end->epoch && o->epoch > end->epoch;
+		if (o->epoch == end->epoch)
+			o->told += u->missed;
+		return LIVE_END;
+	}
+	if (ret == LIVE_EVENTS && o->generation == end->generation && o->end > end->bytes)
+		return live__show(o, it, end->bytes);
+	return ret;
 }
 
 /*

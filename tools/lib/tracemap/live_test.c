@@ -55,7 +55,7 @@ struct watcher {
 	unsigned int rand;
 
 	uint32_t next;		/* number expected next, losses apart */
-	uint64_t looks, refused, gaps, ever;
+	uint64_t looks, refused, gaps, ever, untils, until_reset;
 	struct live_newest newest;
 	uint32_t buf[256];
 };
@@ -163,6 +163,45 @@ static void look_at_newest(struct watcher *w)
 	*last = n;
 }
 
+/* Look up to the end. Returns the events that were seen and missed; a reset ends it. */
+static uint64_t look_until(struct watcher *w, struct live_observer *o, struct live_until *u)
+{
+	uint64_t told = o->first;
+	int ret;
+
+	while ((ret = live_look_until(o, &w->it, u)) != LIVE_END && ret != LIVE_RESET) {
+		struct found f = { 0 };
+		struct subbuf_record rec;
+		uint64_t gap = live_gap(o);
+
+		if (ret != LIVE_EVENTS)
+			continue;
+		while (subbuf_next(&w->it, &rec))
+			take_event(w, &rec, &f);
+		if (live_accept(o, &w->it, f.nr) != 1)
+			continue;
+		check(!f.nr || f.first == (uint32_t)(told + gap));
+		told += gap + f.nr;
+	}
+	w->until_reset += ret == LIVE_RESET || u->reset;
+	return ret == LIVE_END ? told + u->missed : u->end.events;
+}
+
+/* A snapshot while the writer goes on: to the event, however much is overwritten. */
+static void look_until_now(struct watcher *w)
+{
+	struct live_observer o;
+	struct live_until u;
+
+	if (live_attach(&o, &w->s->map, LIVE_FROM_OLDEST) || live_until(&o, &u))
+		return;
+	if (w->slow)
+		delay(&w->rand);
+	check(look_until(w, &o, &u) == u.end.events);
+	check(live_look_until(&o, &w->it, &u) == LIVE_END && !u.missed && !u.reset);
+	w->untils++;
+}
+
 static void *watch(void *arg)
 {
 	struct watcher *w = arg;
@@ -177,6 +216,8 @@ static void *watch(void *arg)
 				delay(&w->rand);
 			if (chance(&w->rand, 8))
 				look_at_newest(w);
+			if (chance(&w->rand, 16))
+				look_until_now(w);
 		}
 		sched_yield();
 	} while (!stop);
@@ -229,9 +270,10 @@ static void say_what_it_saw(const char *storm, int nr, const struct watcher *w)
 	       storm, nr, (unsigned long long)w->ever,
 	       (unsigned long long)w->looks, (unsigned long long)w->refused,
 	       (unsigned long long)w->gaps);
-	printf("# in the last epoch: seen %llu, missed %llu; resets %llu\n",
+	printf("# in the last epoch: seen %llu, missed %llu; resets %llu; snapshots %llu, emptied %llu\n",
 	       (unsigned long long)w->o.seen, (unsigned long long)w->o.missed,
-	       (unsigned long long)w->o.resets);
+	       (unsigned long long)w->o.resets, (unsigned long long)w->untils,
+	       (unsigned long long)w->until_reset);
 }
 
 static void run_storm(const struct storm *p)
@@ -270,7 +312,7 @@ static void run_storm(const struct storm *p)
 			;
 		check(x->o.count == s->seq);
 		check(x->o.first + x->o.seen + x->o.missed == s->seq);
-		check(x->ever > 0);
+		check(x->ever > 0 && (x->untils || x->ever < 1000));
 		check(!p->resets || x->o.resets);
 		if (x->ever)
 			expect_figures(x);
@@ -601,6 +643,141 @@ static void a_reset_that_begins_in_a_jump_leads_nowhere(void)
 	live__jump(&w.o);
 	check(w.o.generation == at && w.o.count == 16 && !w.o.missed);
 	check(live_look(&w.o, &w.it) == LIVE_RESET);
+	sim_free(s);
+}
+
+/* The next look up to the end. Returns the events that it shows; -1 for the end. */
+static int until_next(struct watcher *w, struct live_until *u)
+{
+	struct subbuf_record rec;
+	int nr = 0, ret = live_look_until(&w->o, &w->it, u);
+
+	if (ret != LIVE_EVENTS)
+		return ret == LIVE_END ? -1 : -2;
+	while (subbuf_next(&w->it, &rec))
+		nr++;
+	check(live_accept(&w->o, &w->it, nr) == 1);
+	return nr;
+}
+
+static bool at_end(struct watcher *w, struct live_until *u, uint64_t missed, bool reset)
+{
+	return until_next(w, u) == -1 && u->missed == missed && u->reset == reset &&
+	       until_next(w, u) == -1 && !u->missed && !u->reset;
+}
+
+static void an_end_is_kept_though_the_writer_goes_on(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct live_until u;
+	struct watcher w;
+
+	write_events(s, 19);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(!live_until(&w.o, &u) && u.end.events == 19);
+	write_events(s, 2);
+	check(until_next(&w, &u) == 8);
+	write_events(s, 3);
+	check(until_next(&w, &u) == 8 && until_next(&w, &u) == 3);
+	check(at_end(&w, &u, 0, false));
+	write_subbufs(s, 1);
+	check(at_end(&w, &u, 0, false));
+	/* On behind it, and to the next end, which is where a sub-buffer ends. */
+	check(!live_until(&w.o, &u) && u.end.events == 32);
+	write_events(s, 1);
+	check(until_next(&w, &u) == 5 && until_next(&w, &u) == 8 && at_end(&w, &u, 0, false));
+	w.next = 32;
+	watch_all(&w);
+	check(w.o.count == 33 && !w.o.missed);
+	sim_free(s);
+}
+
+static void nothing_is_before_an_end(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct live_until u;
+	struct watcher w;
+
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(!live_until(&w.o, &u));
+	write_subbufs(s, 9);
+	check(at_end(&w, &u, 0, false));
+	begin(&w, s, LIVE_FROM_NOW);
+	check(!live_until(&w.o, &u) && at_end(&w, &u, 0, false));
+	sim_free(s);
+}
+
+/* Only what was before the end counts, and only what was there when the observer came. */
+static void what_is_overwritten_before_an_end_is_missed(void)
+{
+	for (int seen = 0; seen < 4; seen++) {
+		struct sim *s = quiet(6, 1);
+		struct live_until u;
+		struct watcher w;
+
+		write_subbufs(s, 20);
+		write_events(s, 3);
+		begin(&w, s, LIVE_FROM_OLDEST);
+		check(w.o.first == 128 && !live_until(&w.o, &u));
+		for (int i = 0; i < seen; i++)
+			check(until_next(&w, &u) == 8);
+		write_subbufs(s, 20);
+		check(at_end(&w, &u, 35 - 8 * seen, false));
+		/* An observer that goes on is told what is missed behind the end. */
+		w.next = 163;
+		watch_all(&w);
+		check(w.o.first + w.o.seen + w.o.missed == 323 && w.gaps == 1);
+		sim_free(s);
+	}
+}
+
+static void some_is_overwritten_before_an_end(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct live_until u;
+	struct watcher w;
+
+	write_subbufs(s, 20);
+	write_events(s, 3);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	check(!live_until(&w.o, &u));
+	write_subbufs(s, 2);
+	check(live_look_until(&w.o, &w.it, &u) == LIVE_EVENTS && live_gap(&w.o) == 16);
+	check(until_next(&w, &u) == 8 && until_next(&w, &u) == 8 && until_next(&w, &u) == 3);
+	check(at_end(&w, &u, 0, false));
+	sim_free(s);
+}
+
+static void an_end_is_not_beyond_a_reset(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct live_until u;
+	struct watcher w;
+
+	write_subbufs(s, 3);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	reset(s);
+	write_events(s, 5);
+	check(!live_until(&w.o, &u));
+	check(live_look_until(&w.o, &w.it, &u) == LIVE_RESET && until_next(&w, &u) == 5);
+	check(at_end(&w, &u, 0, false));
+	write_events(s, 4);
+	check(!live_until(&w.o, &u) && until_next(&w, &u) == 3);
+	reset(s);
+	write_subbufs(s, 3);
+	check(at_end(&w, &u, 1, true));
+	/* Two of them, and the end was between. */
+	begin(&w, s, LIVE_FROM_OLDEST);
+	reset(s);
+	write_events(s, 7);
+	check(!live_until(&w.o, &u));
+	reset(s);
+	check(at_end(&w, &u, 7, true));
+	/* And one right behind a sub-buffer that is empty. */
+	begin(&w, s, LIVE_FROM_OLDEST);
+	reset(s);
+	check(!live_until(&w.o, &u));
+	check(live_look_until(&w.o, &w.it, &u) == LIVE_RESET && at_end(&w, &u, 0, false));
 	sim_free(s);
 }
 
@@ -940,6 +1117,11 @@ static const struct {
 	TEST(a_reset_is_told),
 	TEST(a_reset_under_way_is_waited_for),
 	TEST(a_reset_that_begins_in_a_jump_leads_nowhere),
+	TEST(an_end_is_kept_though_the_writer_goes_on),
+	TEST(nothing_is_before_an_end),
+	TEST(what_is_overwritten_before_an_end_is_missed),
+	TEST(some_is_overwritten_before_an_end),
+	TEST(an_end_is_not_beyond_a_reset),
 	TEST(figures_are_of_what_is_left),
 	TEST(a_very_long_stop_is_an_overrun),
 	TEST(the_oldest_is_found_anywhere),

@@ -196,6 +196,16 @@ struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id);
 const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid);
 
 /**
+ * tracemap_decoder_learn - take the names of processes that an event tells
+ * @d: the decoder
+ * @rec: the event
+ *
+ * tracemap_text() and tracemap_json() do so with the events that they print. This is for
+ * those that are not printed: sched_switch, for one, tells the names of two processes.
+ */
+void tracemap_decoder_learn(struct tracemap_decoder *d, const struct tracemap_record *rec);
+
+/**
  * tracemap_decoder_pid - the process that an event happened in
  * @d: the decoder
  * @rec: the event

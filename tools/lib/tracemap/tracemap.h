@@ -27,8 +27,9 @@
  *
  * Return values. A call that looks for something returns 1 if there is something, 0
  * if there is nothing yet, -ENODATA at the end (a file has an end, a trace buffer has
- * none), and another negative errno if something went wrong. The library starts no
- * thread, has no global state, prints nothing and never ends the program.
+ * none but that of tracemap_until_now()), and another negative errno if something went
+ * wrong. The library starts no thread, has no global state, prints nothing and never ends
+ * the program.
  *
  * Threads. Handles are not locked: only one thread at a time may use a tracemap_cpu
  * and the instance or merge that it belongs to. Different handles are independent.
@@ -55,8 +56,9 @@ struct trace_live_index;
 
 /**
  * enum tracemap_way - how a buffer is read
- * @TRACEMAP_CONSUME: the cheapest way to consume that this kernel has:
- *	TRACEMAP_MAP where the mapping is cheap, else TRACEMAP_READ
+ * @TRACEMAP_CONSUME: the cheapest way to consume that there is: TRACEMAP_MAP where the
+ *	mapping is cheap, and no snapshot keeps the buffer from being mapped, else
+ *	TRACEMAP_READ
  * @TRACEMAP_READ: by read(2), which copies the events; every kernel can do it
  * @TRACEMAP_MAP: by mmap(2) and TRACE_MMAP_IOCTL_GET_READER. Mainline kernels can do
  *	it from 6.10 on, but there read(2) is cheaper
@@ -99,7 +101,7 @@ enum {
  * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for
  *	what buffer_percent of the instance says
  * @ahead_bytes: how much memory all these CPUs together may take for what
- *	tracemap_merge_next() reads ahead; 0 for 64 MiB
+ *	tracemap_merge_next() reads ahead and tracemap_until_now() copies; 0 for 64 MiB
  */
 struct tracemap_options {
 	size_t size;
@@ -288,7 +290,7 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu);
  *
  * Return: 1 if there is something, 0 if there is nothing yet, or a negative errno,
  * for a file whatever read(2) says
- * * -ENODATA - The file is at its end.
+ * * -ENODATA - The file is at its end, or the observer at that of tracemap_until_now().
  * * -EBADMSG - The sub-buffer is damaged, or a file ends within one. Records handed out
  *   before are good, the rest of the sub-buffer is lost; it is counted as missed only if
  *   the buffer is observed. Call again to go on behind the damage.
@@ -335,6 +337,29 @@ int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec);
  * * -EINVAL - The handle was opened with TRACEMAP_IN_PLACE: use tracemap_cpu_fetch().
  */
 int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
+
+/**
+ * tracemap_cpu_until_now - let an observer end at what the buffer holds by now
+ * @cpu: the handle, of a buffer that is opened with TRACEMAP_OBSERVE
+ *
+ * The handle tells -ENODATA behind the last event that was committed before the call,
+ * though the writer goes on. What there is before is copied by the call, as far as
+ * @ahead_bytes of the options goes, so that the caller may take its time. Events which the
+ * writer overwrites before they are copied are told as missed, to the last one; those that
+ * were overwritten before the handle was opened, or come after the call, are not. If the
+ * buffer is emptied meanwhile, a last record without data has TRACEMAP_RESET, and as missed
+ * all that was not copied.
+ *
+ * Another call moves the end to what there is then, and the handle goes on behind what was
+ * read.
+ *
+ * Return: 0, or a negative errno
+ * * -EOPNOTSUPP - The buffer is consumed, or the handle is of a file: open the buffer with
+ *   TRACEMAP_OBSERVE.
+ * * -EAGAIN - The buffer is being emptied, or the writer is too quick, again and again: try
+ *   later.
+ */
+int tracemap_cpu_until_now(struct tracemap_cpu *cpu);
 
 /**
  * tracemap_cpu_number - the number of the CPU
@@ -495,8 +520,8 @@ struct tracemap;
  * * -EOPNOTSUPP - This kernel, or machine, cannot read in this way: open the buffers with
  *   TRACEMAP_CONSUME.
  * * -EBUSY - The buffer cannot be mapped because its snapshot is in use, by a trigger, a
- *   histogram or a tracer: end that, or use TRACEMAP_READ. Or the instance is being
- *   removed.
+ *   histogram or a tracer: end that, or use TRACEMAP_CONSUME or TRACEMAP_READ. Or the
+ *   instance is being removed.
  * * -EINVAL - The options make no sense: an unknown @way or flag, @nr_cpus without @cpus,
  *   TRACEMAP_IN_PLACE without TRACEMAP_OBSERVE, or a @size that was not set.
  * * -E2BIG - The options have something that this version of the library does not know.
@@ -549,6 +574,17 @@ unsigned int tracemap_nr_cpus(const struct tracemap *t);
  * tracemap_nr_cpus()
  */
 struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i);
+
+/**
+ * tracemap_until_now - let observers end at what the buffers hold by now
+ * @t: the handle, opened with TRACEMAP_OBSERVE
+ *
+ * This is tracemap_cpu_until_now() for each CPU. A merge of these CPUs is at its end,
+ * -ENODATA, when all of them are. It does not go on after another call: begin a new one.
+ *
+ * Return: 0, or a negative errno, one of those of tracemap_cpu_until_now()
+ */
+int tracemap_until_now(struct tracemap *t);
 
 /**
  * tracemap_wait - wait until a CPU has something

@@ -11,14 +11,31 @@
 
 #include "cpu.h"
 
-static int observe_reset(struct tracemap_cpu *cpu)
+/* A batch without records, which tells a loss, or a reset. */
+static int observe_tell(struct tracemap_cpu *cpu, uint64_t missed, uint32_t flags)
 {
 	struct subbuf_iter nothing;
 
 	memset(&nothing, 0, sizeof(nothing));
 	nothing.ts = cpu->observe.observer.ts;
-	tracemap__set_batch(cpu, &nothing, 0, TRACEMAP_RESET);
+	tracemap__set_batch(cpu, &nothing, missed, flags);
 	return 1;
+}
+
+/* What is missed right before the end comes first. The next look then finds the end again. */
+static int observe_end(struct tracemap_cpu *cpu)
+{
+	const struct live_until *u = &cpu->observe.until;
+
+	if (!u->missed && !u->reset)
+		return -ENODATA;
+	return observe_tell(cpu, u->missed, u->reset ? TRACEMAP_RESET : 0);
+}
+
+static int observe_look(struct observe_state *s, struct subbuf_iter *it)
+{
+	return s->ends ? live_look_until(&s->observer, it, &s->until) :
+			 live_look(&s->observer, it);
 }
 
 /* A writer that is that much quicker than a copy is left for later. */
@@ -30,9 +47,11 @@ static int observe_fetch(struct tracemap_cpu *cpu)
 	int tries, ret;
 
 	for (tries = 0; tries < LIVE_TRIES; tries++) {
-		ret = live_look(o, &it);
+		ret = observe_look(s, &it);
 		if (ret == LIVE_RESET)
-			return observe_reset(cpu);
+			return observe_tell(cpu, 0, TRACEMAP_RESET);
+		if (ret == LIVE_END)
+			return observe_end(cpu);
 		if (ret != LIVE_EVENTS)
 			return ret;
 		if (s->copy) {
@@ -72,6 +91,25 @@ static bool observe_is_filling(const struct tracemap_cpu *cpu)
 	const struct live_observer *o = &cpu->observe.observer;
 
 	return live__load_newest(o) - o->generation > o->nr_subbufs / 4;
+}
+
+/* A reset is soon over, unless something stops the kernel in it. */
+static int observe_until_now(struct tracemap_cpu *cpu)
+{
+	struct observe_state *s = &cpu->observe;
+	struct live_until until;
+	int tries, ret = -EAGAIN;
+
+	for (tries = 0; tries < 1000 && ret == -EAGAIN; tries++) {
+		if (tries)
+			usleep(1000);
+		ret = live_until(&s->observer, &until);
+	}
+	if (ret)
+		return ret;
+	s->until = until;
+	s->ends = true;
+	return 0;
 }
 
 static int observe_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
@@ -152,6 +190,7 @@ const struct way tracemap__way_observe = {
 	.settle		= observe_settle,
 	.arm		= observe_arm,
 	.is_filling	= observe_is_filling,
+	.until_now	= observe_until_now,
 	.figures	= observe_figures,
 	.raw		= observe_raw,
 	.close		= observe_close,

@@ -3,6 +3,7 @@
 #
 # page.sh names PAGE: what its NAME section names, a line each
 # page.sh install FOLDER PAGE...: copy pages, and let the other names link to them
+# page.sh uninstall FOLDER PAGE...: remove these from there
 # page.sh example PAGE: the C of this section as its reader sees it; takes mandoc
 
 names()
@@ -27,6 +28,17 @@ install_pages()
 	done
 }
 
+uninstall_pages()
+{
+	folder=$1
+	shift
+	for page; do
+		for name in $(basename "$page" .3) $(names "$page"); do
+			rm -f "$folder/$name.3" || return
+		done
+	done
+}
+
 # Section titles begin lines. The program is below the words that say what it does.
 example()
 {
@@ -38,6 +50,7 @@ example()
 case $1 in
 names)		names "$2" ;;
 install)	shift; install_pages "$@" ;;
+uninstall)	shift; uninstall_pages "$@" ;;
 example)	example "$2" ;;
-*)		echo "page.sh $1: not one of names, install, example" >&2; exit 2 ;;
+*)		echo "page.sh $1: not one of names, install, uninstall, example" >&2; exit 2 ;;
 esac

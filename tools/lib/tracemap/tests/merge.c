@@ -3,6 +3,7 @@
  * The CPUs of an instance merged, while they write: in order, all of it, without
  * spinning, and without waiting for those that have nothing longer than is due.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -231,12 +232,135 @@ static void test_filling(void)
 	}
 }
 
+/* ---- Snapshots, while the writers go on ---- */
+
+struct endless_writer {
+	pthread_t thread;
+	int cpu;
+	uint32_t written;	/* by now, at least */
+	bool stop;
+};
+
+static void *write_endlessly(void *arg)
+{
+	struct endless_writer *w = arg;
+	uint32_t n = 0;
+
+	while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED)) {
+		write_marks(w->cpu, n + 1, n + 50);
+		n += 50;
+		__atomic_store_n(&w->written, n, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+struct snapshot {
+	pthread_t thread;
+	struct endless_writer *writers;
+	uint64_t missed;
+	int bad;
+};
+
+/* What a snapshot may begin with is known from its first event; then all has to be there. */
+static void snapshot_tell(struct snapshot *s, struct account *of, const struct tracemap_record *rec,
+			  uint64_t *last)
+{
+	struct account *a = &of[rec->cpu];
+
+	s->bad += rec->ts < *last || rec->flags;
+	*last = rec->ts;
+	s->missed += rec->missed;
+	if (rec->data && !a->seen)
+		a->last = mark_of(rec->data, rec->size) - 1 - rec->missed;
+	if (rec->data)
+		account_for(a, rec->ts, rec->data, rec->size, rec->missed);
+	else
+		a->last += rec->missed;
+}
+
+static void snapshot_read(struct snapshot *s, struct tracemap *t, const uint32_t *before,
+			  const uint32_t *after)
+{
+	struct account of[CPUS] = { 0 };
+	struct tracemap_merge *m = NULL;
+	struct tracemap_record rec;
+	uint64_t last = 0;
+	int ret = tracemap_merge_new(&m, NULL) ?: tracemap_merge_add_all(m, t);
+
+	while (ret >= 0 && (ret = tracemap_merge_next(m, &rec)) > 0)
+		snapshot_tell(s, of, &rec, &last);
+	s->bad += ret != -ENODATA;
+	tracemap_merge_free(m);
+	/* All that was there before it was asked for, at most what was there afterwards. */
+	for (int i = 0; i < CPUS; i++)
+		s->bad += of[i].wrong || (of[i].seen && (of[i].last < before[i] ||
+							 of[i].last > after[i] + 50));
+}
+
+static void snapshot_take(struct snapshot *s)
+{
+	struct tracemap_options o = tracemap_default_options();
+	uint32_t before[CPUS], after[CPUS];
+	struct tracemap *t = NULL;
+	int ret;
+
+	o.way = TRACEMAP_OBSERVE;
+	ret = tracemap_open(&t, INSTANCE, &o);
+	for (int i = 0; i < CPUS; i++)
+		before[i] = __atomic_load_n(&s->writers[i].written, __ATOMIC_ACQUIRE);
+	if (!ret)
+		ret = tracemap_until_now(t);
+	for (int i = 0; i < CPUS; i++)
+		after[i] = __atomic_load_n(&s->writers[i].written, __ATOMIC_ACQUIRE);
+	if (ret)
+		s->bad++;
+	else
+		snapshot_read(s, t, before, after);
+	tracemap_close(t);
+}
+
+static void *take_snapshots(void *arg)
+{
+	for (int i = 0; i < 10; i++)
+		snapshot_take(arg);
+	return NULL;
+}
+
+/* Three observers, whose readings end though the writers of a small buffer do not. */
+static void test_snapshots(void)
+{
+	struct endless_writer writers[CPUS];
+	struct snapshot snapshots[3];
+
+	new_instance("128");
+	for (int i = 0; i < CPUS; i++) {
+		writers[i] = (struct endless_writer){ .cpu = i };
+		pthread_create(&writers[i].thread, NULL, write_endlessly, &writers[i]);
+	}
+	for (int i = 0; i < 3; i++) {
+		snapshots[i] = (struct snapshot){ .writers = writers };
+		pthread_create(&snapshots[i].thread, NULL, take_snapshots, &snapshots[i]);
+	}
+	for (int i = 0; i < 3; i++) {
+		pthread_join(snapshots[i].thread, NULL);
+		expect_eq(snapshots[i].bad, 0);
+		printf("# 10 snapshots: %llu events overwritten meanwhile\n",
+		       (unsigned long long)snapshots[i].missed);
+	}
+	for (int i = 0; i < CPUS; i++) {
+		__atomic_store_n(&writers[i].stop, true, __ATOMIC_RELAXED);
+		pthread_join(writers[i].thread, NULL);
+	}
+	end_instance();
+}
+
 const struct test merge_tests[] = {
 	{ "merged while they are written, in order, all of them", test_live, NULL },
 	{ "an idle CPU slows nobody down", test_idle_cpu, NULL },
 	{ "a record that waits for an idle CPU is slept for", test_one_event, NULL },
 	{ "merged, a buffer that fills while its records wait is read", test_filling, NULL },
 	{ "merged, a loss is told where it was", test_merged_loss, NULL },
+	{ "snapshots end, and are whole, though the writers go on", test_snapshots, "live" },
 };
 
 const unsigned int nr_merge_tests = sizeof(merge_tests) / sizeof(merge_tests[0]);

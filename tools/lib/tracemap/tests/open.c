@@ -128,6 +128,7 @@ static void test_missing_ways(void)
 static void test_snapshot(void)
 {
 	struct tracemap_options o = tracemap_default_options();
+	struct tracemap *t;
 
 	new_instance("64");
 	set("events/sched/sched_switch/trigger", "snapshot:1");
@@ -135,12 +136,14 @@ static void test_snapshot(void)
 	expect_eq(try_open(INSTANCE, 0, &o), -EBUSY);
 	expect_eq(try_open_all(INSTANCE, &o), -EBUSY);
 	if (can("live")) {
-		expect_eq(try_open_all(INSTANCE, NULL), -EBUSY);
 		o.way = TRACEMAP_OBSERVE;
 		expect_eq(try_open(INSTANCE, 0, &o), -EBUSY);
 	}
 	o.way = TRACEMAP_READ;
 	expect_eq(try_open(INSTANCE, 0, &o), 0);
+	expect_eq(tracemap_open(&t, INSTANCE, NULL), 0);
+	expect_eq(tracemap_cpu_way(tracemap_get_cpu(t, 0)), TRACEMAP_READ);
+	tracemap_close(t);
 	set("events/sched/sched_switch/trigger", "!snapshot:1");
 	end_instance();
 }
