@@ -45,8 +45,8 @@ static const struct line lines[] = {
 	{ ABOUT_BUFFER, EBADMSG, "a sub-buffer is damaged" },
 	{ ABOUT_BUFFER, EMFILE, "too many open files: ulimit -n takes more" },
 
-	{ ABOUT_OUTPUT, ENOSPC, "what was written before is whole" },
-	{ ABOUT_OUTPUT, EDQUOT, "what was written before is whole" },
+	{ ABOUT_OUTPUT, ENOSPC, "make room there, or write elsewhere" },
+	{ ABOUT_OUTPUT, EDQUOT, "make room there, or write elsewhere" },
 	{ ABOUT_OUTPUT, EFBIG, "larger than a file may be (ulimit -f)" },
 
 	{ ABOUT_COMMAND, ENOENT, "there is no such command" },

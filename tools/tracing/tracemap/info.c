@@ -249,7 +249,15 @@ struct verb_note {
 	const char *text;
 };
 
-#define NR_VERBS	4
+#define NR_VERBS	7
+
+#ifdef HAVE_LIBTRACECMD
+static const struct verb_note report_note = { "report", true, "from a file" };
+#else
+static const struct verb_note report_note = {
+	"report", false, "it was built without libtracecmd: use trace-cmd report"
+};
+#endif
 
 static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS])
 {
@@ -260,14 +268,17 @@ static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS]
 
 	notes[0] = (struct verb_note){ "stream", knows_ways(info), consume };
 	notes[1] = (struct verb_note){ "record", knows_ways(info), consume };
-	notes[2] = (struct verb_note){ "stat", !info->error, look };
-	notes[3] = (struct verb_note){ "info", true, "" };
-	if (info->error)
-		notes[3].text = "as far as it goes";
-	for (int i = 0; i < NR_VERBS; i++) {
+	notes[2] = (struct verb_note){ "snap", knows_index(info), has_index(info) ?
+		"from the live view: takes no event" : "only by taking the events: --consume" };
+	notes[3] = (struct verb_note){ "stat", !info->error, look };
+	notes[4] = (struct verb_note){ "top", knows_ways(info), has_index(info) ?
+		"from the live view: takes no event" : consume };
+	for (int i = 0; i < 5; i++) {
 		if (!notes[i].works)
 			notes[i].text = reason_of_reading(info);
 	}
+	notes[5] = report_note;
+	notes[6] = (struct verb_note){ "info", true, info->error ? "as far as it goes" : "" };
 }
 
 /* For people. */

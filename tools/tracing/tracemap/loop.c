@@ -13,14 +13,46 @@
 
 #define NS_PER_MS	1000000
 
+/* ---- CPUs ---- */
+
 static char *read_online(void)
 {
 	return read_file_whole(AT_FDCWD, "/sys/devices/system/cpu/online", NULL);
 }
 
+void online_begin(struct online *online)
+{
+	online->cpus = read_online();
+}
+
+bool online_changed(struct online *online)
+{
+	char *before = online->cpus;
+	bool changed;
+
+	if (now_ns() < online->look)
+		return false;
+	online->look = now_ns() + LOOP_CPUS_MS * NS_PER_MS;
+	online->cpus = read_online();
+	changed = before && online->cpus && strcmp(online->cpus, before);
+	if (online->cpus)
+		free(before);
+	else
+		online->cpus = before;
+	return changed;
+}
+
+void online_end(struct online *online)
+{
+	free(online->cpus);
+	online->cpus = NULL;
+}
+
+/* ---- The loop ---- */
+
 void loop_begin(struct loop *loop)
 {
-	loop->online = read_online();
+	online_begin(&loop->online);
 }
 
 int loop_start(struct loop *loop, double seconds, const char *command)
@@ -28,24 +60,6 @@ int loop_start(struct loop *loop, double seconds, const char *command)
 	if (seconds)
 		loop->deadline = now_ns() + (uint64_t)(seconds * 1e9);
 	return child_start(&loop->child, command);
-}
-
-/* Whether other CPUs are online than before; looks only when it is time to. */
-static bool others_online(struct loop *loop)
-{
-	char *before = loop->online;
-	bool others;
-
-	if (now_ns() < loop->look)
-		return false;
-	loop->look = now_ns() + LOOP_CPUS_MS * NS_PER_MS;
-	loop->online = read_online();
-	others = before && loop->online && strcmp(loop->online, before);
-	if (loop->online)
-		free(before);
-	else
-		loop->online = before;
-	return others;
 }
 
 /* A CPU that was never online has no buffer; now it may have one. */
@@ -76,7 +90,7 @@ bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *ver
 
 	while (ret >= 0 && !is_over(loop, verb, arg)) {
 		ret = verb->take(arg);
-		if (ret >= 0 && others_online(loop))
+		if (ret >= 0 && online_changed(&loop->online))
 			all &= add_cpus(t, verb, arg);
 		if (!ret && !is_over(loop, verb, arg))
 			ret = verb->sleep(arg);
@@ -97,6 +111,5 @@ int loop_timeout(const struct loop *loop, int ms)
 void loop_end(struct loop *loop)
 {
 	child_stop(&loop->child);
-	free(loop->online);
-	loop->online = NULL;
+	online_end(&loop->online);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Read until a signal comes, or the command or the time ends. "stream" and "record" do this,
- * each in its way. CPUs may come up meanwhile.
+ * Read until a signal comes, or the command or the time ends. "stream", "record" and "top" do
+ * this, each in its way. CPUs may come up meanwhile.
  */
 #ifndef _TRACEMAP_LOOP_H
 #define _TRACEMAP_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <tracemap.h>
 
@@ -15,17 +16,32 @@
 #define LOOP_CPUS_MS	1000
 
 /**
+ * struct online - which CPUs there are
+ * @cpus: the list of those online at the last look
+ * @look: when to look again, in ns
+ */
+struct online {
+	char *cpus;
+	uint64_t look;
+};
+
+/* Call it before the buffers are opened, so that no CPU that comes up meanwhile is missed. */
+void online_begin(struct online *online);
+
+/* Whether others are online than before. It looks every LOOP_CPUS_MS, however often asked. */
+bool online_changed(struct online *online);
+void online_end(struct online *online);
+
+/**
  * struct loop - what ends the loop, and which CPUs there are
  * @child: the command behind "--", which the caller has prepared
  * @deadline: when the time ends, in ns; 0 for no limit
- * @online: the list of CPUs online at the last look
- * @look: when to look again, in ns
+ * @online: the CPUs
  */
 struct loop {
 	struct child child;
 	uint64_t deadline;
-	char *online;
-	uint64_t look;
+	struct online online;
 };
 
 #define LOOP_INIT	{ .child = CHILD_NONE }
@@ -46,7 +62,7 @@ struct loop_verb {
 	int (*add_cpus)(void *arg);
 };
 
-/* Call it before the buffers are opened, so that no CPU that comes up meanwhile is missed. */
+/* As online_begin(). */
 void loop_begin(struct loop *loop);
 
 /* Start the command, if there is one. @seconds is 0 for no limit. Returns as child_start(). */

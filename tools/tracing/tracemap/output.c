@@ -13,10 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "clock.h"
 #include "output.h"
 #include "stop.h"
 #include "utf8.h"
+
+#define TELL_MS		500	/* printing on after a signal for longer than this is told */
+#define LAST_MS		300	/* for what was printed at the end of OUTPUT_PATIENCE_MS */
 
 void output_begin_line(struct output *out)
 {
@@ -150,21 +154,52 @@ static int until_end(const struct output *out)
 	return ms < INT_MAX ? ms : INT_MAX;
 }
 
+/* Milliseconds from the signal on until output_tell_end() tells, 0: it tells now. */
+static int until_told(void)
+{
+	int ms = stop_ms();
+
+	return ms < TELL_MS ? TELL_MS - ms : 0;
+}
+
+void output_tell_end(struct output *out)
+{
+	if (out->told || !stop_signals() || until_told())
+		return;
+	out->told = true;
+	if (!out->quiet)
+		say("what was read until the signal is printed, for %d seconds at most; another signal, such as Ctrl-C, ends it at once",
+		    STOP_PATIENCE_MS / 1000);
+}
+
+/* How long the reader, which takes nothing now, may still take. */
+static int patience(void)
+{
+	int ms = stop_ms();
+
+	if (!ms)
+		return OUTPUT_PATIENCE_MS;
+	return ms < OUTPUT_PATIENCE_MS + LAST_MS ? OUTPUT_PATIENCE_MS + LAST_MS - ms : 0;
+}
+
 /* The reader takes nothing now. Up to the end that is its right. */
-static int wait_for_room(const struct output *out)
+static int wait_for_room(struct output *out)
 {
 	struct pollfd p[] = {
 		{ .fd = out->fd, .events = POLLOUT },
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 	int before_end = until_end(out);
-	int n = poll(p, 2, before_end ? before_end : OUTPUT_PATIENCE_MS);
+	bool tells = stop_signals() && !out->told;
+	int n = poll(p, 2, before_end ? before_end : tells ? until_told() : patience());
 
 	if (n > 0 && p[1].revents)
 		stop_clear_fd();
 	if (n < 0 || stop_signals() > 1)
 		return unless_interrupted(-EINTR);
-	return n || before_end ? 0 : -ETIMEDOUT;
+	if (!n && tells)
+		output_tell_end(out);
+	return n || before_end || tells ? 0 : -ETIMEDOUT;
 }
 
 static ssize_t put(const struct output *out, const char *data, size_t size)
@@ -215,9 +250,26 @@ int output_flush(struct output *out)
 	return ret;
 }
 
+bool output_failed(const struct output *out, int error)
+{
+	if (error == -EPIPE)	/* "| head" has had enough */
+		return false;
+	if (error == -ENOMEM)
+		say("not enough memory to print an event, after %llu whole lines", out->lines);
+	else if (error == -EINTR || error == -ETIMEDOUT)
+		say("standard output: given up, after %llu whole lines, as %s", out->lines,
+		    error == -EINTR ? "a second signal came" : output_error(error));
+	else
+		complain(ABOUT_OUTPUT, error, "standard output, after %llu whole lines",
+			 out->lines);
+	return true;
+}
+
 const char *output_error(int error)
 {
-	return error == -ETIMEDOUT ? "its reader took nothing for 3 seconds" : strerror(-error);
+	if (error == -ETIMEDOUT)
+		return "its reader did not take it within 3 seconds";
+	return strerror(-error);
 }
 
 void output_never_wait(struct output *out)

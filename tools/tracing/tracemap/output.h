@@ -10,11 +10,16 @@
 
 #include <tracemap-event.h>
 
+#include "stop.h"
+
 /* When so many bytes of text are there, they are written. */
 #define OUTPUT_MUCH	(64 * 1024)
 
-/* How long a stream, when it ends, waits for a reader that takes nothing. */
-#define OUTPUT_PATIENCE_MS	3000
+/*
+ * How long a stream, when it ends, waits for a reader that takes nothing: so long in all
+ * after a signal, and for each part of the output where the time or the command has ended.
+ */
+#define OUTPUT_PATIENCE_MS	STOP_PATIENCE_MS
 
 struct output {
 	int fd;
@@ -28,6 +33,8 @@ struct output {
 	size_t *ends;			/* where in @line those of other events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
+	bool quiet;			/* say nothing of what goes on after a signal */
+	bool told;			/* see output_tell_end() */
 };
 
 /* Remember where the next line begins. */
@@ -49,10 +56,22 @@ void output_free(struct output *out);
 
 /*
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came
- * while the reader did not read; -ETIMEDOUT if the reader took nothing for
+ * while the reader did not read; -ETIMEDOUT if the reader did not take it within
  * OUTPUT_PATIENCE_MS after the stream had ended; or another negative errno of write().
  */
 int output_flush(struct output *out);
+
+/*
+ * Where printing goes on for a while after a signal, tell the user once what goes on and how
+ * to end it. output_flush() does so by itself while it waits for the reader.
+ */
+void output_tell_end(struct output *out);
+
+/*
+ * Tell the user that the output ends by an error of the functions above, or by one of the
+ * decoder. Returns whether it is a failure: if the reader has had enough it is none.
+ */
+bool output_failed(const struct output *out, int error);
 
 /* What an error of output_flush() means. */
 const char *output_error(int error);

@@ -5,11 +5,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -189,6 +192,42 @@ static void test_events(void)
 	output_free(&out);
 }
 
+/* A reader that takes a little again and again, until it is killed. */
+static pid_t begin_to_sip(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+	pid_t pid = fork();
+	char sip[4096];
+
+	CHECK(pid >= 0);
+	while (!pid && read(fd, sip, sizeof(sip)) > 0)
+		nanosleep(&pause, NULL);
+	return pid;
+}
+
+/* After a signal such a reader is not waited for to the end: that would take 13 seconds. */
+static void test_signal(void)
+{
+	struct output out = { .quiet = true };
+	uint64_t begin;
+	pid_t reader;
+	int ends[2];
+
+	CHECK(!pipe(ends) && !stop_on_signals());
+	reader = begin_to_sip(ends[0]);
+	out.fd = ends[1];
+	output_never_wait(&out);
+	CHECK(!stop_ms());
+	raise(SIGINT);
+	begin = now_ns();
+	put_much(&out);
+	CHECK(output_flush(&out) == -ETIMEDOUT);
+	CHECK(seconds_since(begin) >= OUTPUT_PATIENCE_MS / 1000.0 && out.told);
+	CHECK(seconds_since(begin) < 2 * OUTPUT_PATIENCE_MS / 1000.0);
+	CHECK(!kill(reader, SIGKILL) && waitpid(reader, NULL, 0) == reader);
+	output_free(&out);
+}
+
 /* What was closed takes nothing, though another file may be in its place. */
 static void test_closed(void)
 {
@@ -198,6 +237,34 @@ static void test_closed(void)
 	tracemap_line_put(&out.line, "line\n", 5);
 	CHECK(output_flush(&out) == -EBADF);
 	output_free(&out);
+}
+
+/* What the user is told of an error, which is all that there is on standard error. */
+static void expect_told(int error, const char *wanted)
+{
+	struct output out = { .lines = 7 };
+	int ends[2], before = dup(STDERR_FILENO);
+	char got[512] = "";
+
+	CHECK(before >= 0 && !pipe(ends) && dup2(ends[1], STDERR_FILENO) >= 0);
+	CHECK(output_failed(&out, error) == (*wanted != '\0'));
+	CHECK(dup2(before, STDERR_FILENO) >= 0 && !close(before) && !close(ends[1]));
+	CHECK(read(ends[0], got, sizeof(got) - 1) >= 0 && !close(ends[0]));
+	if (strcmp(got, wanted)) {
+		fprintf(stderr, "told: %s\nwanted: %s\n", got, wanted);
+		exit(1);
+	}
+}
+
+static void test_errors(void)
+{
+	expect_told(-ENOMEM,
+		    "tracemap: not enough memory to print an event, after 7 whole lines\n");
+	expect_told(-ENOSPC, "tracemap: standard output, after 7 whole lines: No space left on "
+		    "device: make room there, or write elsewhere\n");
+	expect_told(-ETIMEDOUT, "tracemap: standard output: given up, after 7 whole lines, as "
+		    "its reader did not take it within 3 seconds\n");
+	expect_told(-EPIPE, "");
 }
 
 int main(void)
@@ -216,6 +283,8 @@ int main(void)
 	expect_patience(ends[1], ends[0]);
 	test_events();
 	test_closed();
+	test_errors();
+	test_signal();
 	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
 	return 0;
 }

@@ -3,6 +3,7 @@
  * tracemap record: write events to a file for trace-cmd report and KernelShark.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,10 +72,12 @@ struct run {
 	double took_all;
 	uint64_t quarter;	/* bytes of a CPU's buffer */
 	bool by_copy;		/* read(2), see recording_fill() */
-	bool by_looking;	/* no wait ends when a quarter is there */
+	bool by_looking;	/* tracemap_wait() does not end when a quarter is there */
+	bool by_poll;		/* but poll() does, when a part of the buffer is there */
 	bool more;		/* some CPU had its whole turn when all were asked last */
 	bool terminal;		/* progress is shown */
 	bool failed;
+	bool write_failed;	/* and said so */
 };
 
 static double now(void)
@@ -147,7 +150,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 	case OPTION_SIZE:
 		return value_size("--size", arg, &request->size);
 	case OPTION_SUBBUF:
-		return value_size("--subbuf", arg, &request->selection.subbuf);
+		return selection_subbuf(&request->selection, arg);
 	case OPTION_LIVE:
 		request->live = true;
 		return 0;
@@ -227,6 +230,24 @@ static bool has_live_index(const struct run *run)
 	return session_has(run->session, file);
 }
 
+/*
+ * Whether poll() of trace_pipe_raw waits for a part of the buffer, as buffer_percent says,
+ * that leaves room for what is written until it was taken. Before Linux 6.1 it does not:
+ * wait_by_poll() finds that out.
+ */
+static bool polls_for_part(struct session *session)
+{
+	char *percent;
+	int part;
+
+	if (session_is_own(session))
+		session_try(session, "buffer_percent", "25");
+	percent = session_get(session, "buffer_percent");
+	part = percent ? atoi(percent) : 0;
+	free(percent);
+	return part > 0 && part <= 50;
+}
+
 static int open_buffers(struct run *run)
 {
 	struct tracemap_options o = tracemap_default_options();
@@ -243,6 +264,7 @@ static int open_buffers(struct run *run)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(run->session));
 	run->by_copy = tracemap_cpu_way(tracemap_get_cpu(run->t, 0)) == TRACEMAP_READ;
 	run->by_looking = run->by_copy || !has_live_index(run);
+	run->by_poll = run->by_looking && polls_for_part(run->session);
 	return 0;
 }
 
@@ -347,11 +369,15 @@ static void clear_progress(const struct run *run)
 		fputs("\r\33[K", stderr);
 }
 
+/* The error is there still at the end, when what is left is taken: it is said once. */
 static int write_failed(struct run *run)
 {
 	int error = run->recording.write_error;
 
+	if (run->write_failed)
+		return error;
 	clear_progress(run);
+	run->write_failed = true;
 	run->failed = true;
 	complain(ABOUT_OUTPUT, error, "%s", run->request->output);
 	say("the recording ends here: trace-cmd report -i %s reads what it has",
@@ -409,7 +435,8 @@ static void say_not_shown(struct run *run, int error, const char *then)
 		return;
 	if (error != -EPIPE)	/* "| head" has had enough: that is no failure */
 		run->failed = true;
-	say("standard output, after %llu whole lines: %s: no more is shown%s", run->out.lines,
+	say("%s, after %llu whole lines: %s: no more is shown%s",
+	    error == -ENOMEM ? "printing" : "standard output", run->out.lines,
 	    output_error(error), then);
 }
 
@@ -507,7 +534,7 @@ static int print_some(struct run *run)
 	return ret ? print_failed(run, ret) : n;
 }
 
-/* The file is whole: print to the end, as output_flush() does. */
+/* The file is whole: print to the end, or, after a signal, for STOP_PATIENCE_MS. */
 static void print_rest(struct run *run)
 {
 	struct tracemap_record rec;
@@ -516,9 +543,11 @@ static void print_rest(struct run *run)
 	if (!run->recording.shows)
 		return;
 	tracemap_merge_flush(run->merge);
-	while (!ret && stop_signals() < 2 && tracemap_merge_next(run->merge, &rec) > 0) {
+	while (!ret && stop_signals() < 2 && stop_ms() < STOP_PATIENCE_MS &&
+	       tracemap_merge_next(run->merge, &rec) > 0) {
 		print(run, &rec);
 		ret = output_end_line(&run->out);
+		output_tell_end(&run->out);
 	}
 	if (!ret) {
 		print_waiting(run);
@@ -615,11 +644,14 @@ static int wait_ms(const struct run *run)
 	return tracemap_merge_timeout(run->merge, ms);
 }
 
-/* A quarter of a small buffer is less than a sub-buffer, of which nothing is taken yet. */
-static bool any_is_filling(const struct run *run)
+/*
+ * Has a buffer this part of it? That of a small buffer is less than a sub-buffer, of which
+ * nothing is taken yet.
+ */
+static bool any_has(const struct run *run, uint64_t part)
 {
 	const uint64_t subbuf = run->recording.page_size;
-	const uint64_t enough = run->quarter > subbuf ? run->quarter : subbuf;
+	const uint64_t enough = part > subbuf ? part : subbuf;
 
 	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
 		if (recording_fill(run->recording.tracks[i]) >= enough)
@@ -633,7 +665,7 @@ static int wait_for_filling(struct run *run, int ms)
 {
 	int step = 1, left = run->merge && ms > LIVE_MS ? LIVE_MS : ms;
 
-	for (; left > 0 && !any_is_filling(run); left -= step) {
+	for (; left > 0 && !any_has(run, run->quarter); left -= step) {
 		struct timespec ts = { .tv_nsec = step * 1000000L };
 
 		if (nanosleep(&ts, NULL))
@@ -644,12 +676,37 @@ static int wait_for_filling(struct run *run, int ms)
 	return 0;
 }
 
+/* If it ends before a buffer fills, poll() is of no use here. */
+static int wait_by_poll(struct run *run, int ms)
+{
+	unsigned int nr = run->recording.nr_tracks;
+	struct pollfd *files = calloc(nr, sizeof(*files));
+	int n;
+
+	if (!files)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < nr; i++) {
+		struct tracemap_raw raw;
+
+		tracemap_cpu_raw(run->recording.tracks[i]->cpu, &raw);
+		files[i] = (struct pollfd){ .fd = raw.fd, .events = POLLIN };
+	}
+	n = poll(files, nr, run->merge && ms > LIVE_MS ? LIVE_MS : ms);
+	n = n < 0 ? -errno : n;
+	free(files);
+	run->by_poll = n <= 0 || any_has(run, run->quarter / 2);
+	return n < 0 ? n : 0;
+}
+
 static int sleep_till_more(void *arg)
 {
 	struct run *run = arg;
-	int ms = wait_ms(run);
-	int ret = run->by_looking ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
+	int ms = wait_ms(run), ret;
 
+	if (run->by_poll)
+		ret = wait_by_poll(run, ms);
+	else
+		ret = run->by_looking ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
 	return ret < 0 && ret != -EINTR ? read_failed(run, ret, -1) : 0;
 }
 
@@ -800,10 +857,11 @@ static int record(struct run *run)
 	bool started;
 
 	if (!run->request->quiet)
-		session_say_how(run->session, run->t);
+		session_say_how(run->session, run->t, run->request->way);
 	run->started = now();
 	started = !loop_start(&run->loop, run->request->duration, name);
 	run->out.deadline = run->loop.deadline;
+	run->out.quiet = run->request->quiet;
 	if (started && !loop_run(&run->loop, run->t, &recording, run))
 		run->failed = true;
 	drain(run);
@@ -850,6 +908,9 @@ static void restore_refused(int error, const char *path, const char *file)
 	if (error == -EBUSY)
 		say("%s: it is being recorded, or another --restore moves its data: it will be whole at the end of that",
 		    path);
+	else if (error == -ENOTRECOVERABLE)
+		say("%s: it was cut after its data had been moved into it: what is missing is nowhere else, and nothing was changed; copy the file once more from where it was recorded",
+		    path);
 	else if (error == -EEXIST)
 		say("%s: it is whole, and %s is not of this recording: nothing was changed",
 		    path, file);
@@ -885,6 +946,7 @@ static void tell_restored(int error, const struct request *request,
 	case -EISDIR:
 	case -ENODATA:
 	case -ENOENT:
+	case -ENOTRECOVERABLE:
 		restore_refused(error, path, restored->file);
 		break;
 	default:

@@ -339,6 +339,13 @@ static int fail_to_create(int error, const char *path, const char *in_the_way)
 	case -EINVAL:
 		say("%s: not a regular file: -o takes the name of one", path);
 		return error;
+	case -EISDIR:
+		say("%s: it is a folder: -o takes the name of a file, such as %s%strace.dat",
+		    path, path, path[strlen(path) - 1] == '/' ? "" : "/");
+		return error;
+	case -ENOENT:
+		say("%s: the folder that it is to be in is not there: mkdir makes it", path);
+		return error;
 	case -EBUSY:
 		say("%s: it is being recorded: -o takes another name", path);
 		return error;

@@ -15,6 +15,7 @@
 #include <trace-cmd.h>
 
 #include "advice.h"
+#include "event_filter.h"
 #include "events.h"
 #include "output.h"
 #include "report_stats.h"
@@ -24,18 +25,26 @@
 #include "values.h"
 #include "verbs.h"
 
-/* libtracecmd has it for trace-cmd report, and its header does not tell. */
+/* libtracecmd has them for trace-cmd report and KernelShark, and its header does not tell. */
 const char *tracecmd_get_trace_clock(struct tracecmd_input *file) __attribute__((weak));
+int tracecmd_set_cursor(struct tracecmd_input *file, int cpu, unsigned long long offset)
+	__attribute__((weak));
 
 #define NR_LOOKED_AT	1000	/* events of a CPU, for those of a tracer */
 #define NR_IDS	65536		/* of events: the kernel has 16 bits for them */
 
+/* A process that was asked for, by its name or its number. */
+struct task {
+	const char *name;
+	bool found;		/* an event of the file is of it */
+};
+
 struct options {
 	struct selection sel;	/* -e, -f, -C, -i */
 	const char *file;
-	const char **tasks;	/* names or numbers of processes */
+	struct task *tasks;
 	unsigned int nr_tasks;
-	uint64_t from, to;	/* time stamps, ns */
+	const char *from, *to;	/* as they were given, or NULL */
 	bool json, stats, strict, quiet;
 };
 
@@ -47,6 +56,9 @@ struct report {
 	struct tep_event_filter *filter;	/* NULL: there is none */
 	struct report_stats stats;
 	struct output out;
+	uint64_t from, to;	/* time stamps, by the clock of the file */
+	uint64_t *last;		/* of each CPU, the time stamp of the last event */
+	int nr_cpus;
 	unsigned long long events, lost;
 	bool at_least;		/* more were lost than is known */
 	int error;
@@ -67,12 +79,17 @@ static bool is_task(struct report *r, const char *task, int pid)
 static bool is_of_task(struct report *r, const struct tracemap_record *rec)
 {
 	int pid = tracemap_decoder_pid(r->decoder, rec);
+	bool any = false;
 
-	for (unsigned int i = 0; i < r->opt.nr_tasks; i++) {
-		if (is_task(r, r->opt.tasks[i], pid))
-			return true;
+	for (unsigned int i = 0; rec->data && i < r->opt.nr_tasks; i++) {
+		struct task *task = &r->opt.tasks[i];
+
+		if (is_task(r, task->name, pid)) {
+			task->found = true;
+			any = true;
+		}
 	}
-	return !r->opt.nr_tasks;
+	return any || !r->opt.nr_tasks;
 }
 
 static bool is_selected(struct report *r, const struct tracemap_record *rec,
@@ -80,13 +97,21 @@ static bool is_selected(struct report *r, const struct tracemap_record *rec,
 {
 	int id = tracemap_record_id(rec);
 
-	if (rec->ts < r->opt.from || rec->ts > r->opt.to)
+	/* First, as it notes which tasks there are. */
+	if (!is_of_task(r, rec) || rec->ts < r->from || rec->ts > r->to)
 		return false;
 	if (r->wanted && (id < 0 || !r->wanted[id]))
 		return false;
-	if (r->filter && rec->size && tep_filter_match(r->filter, record) == TEP_ERRNO__FILTER_MISS)
-		return false;
-	return is_of_task(r, rec);
+	return !r->filter || !rec->size ||
+		tep_filter_match(r->filter, record) != TEP_ERRNO__FILTER_MISS;
+}
+
+/* Events were lost between the last event of the CPU and this one: was it in that time? */
+static bool loss_is_selected(const struct report *r, const struct tracemap_record *rec)
+{
+	uint64_t last = rec->cpu < r->nr_cpus ? r->last[rec->cpu] : 0;
+
+	return rec->missed && rec->ts >= r->from && last <= r->to;
 }
 
 /* ---- Printing ---- */
@@ -113,7 +138,7 @@ static void count(struct report *r, const struct tracemap_record *rec)
 		r->lost += rec->missed;
 }
 
-/* A loss is told even if the event behind it is not selected. */
+/* A loss in the time asked for is told even if the event behind it is not selected. */
 static int take(struct tracecmd_input *buffer, struct tep_record *record, int cpu, void *arg)
 {
 	struct report *r = arg;
@@ -128,6 +153,11 @@ static int take(struct tracecmd_input *buffer, struct tep_record *record, int cp
 	};
 
 	(void)buffer;
+	tracemap_decoder_learn(r->decoder, &rec);
+	if (!loss_is_selected(r, &rec))
+		rec.missed = 0;
+	if (cpu < r->nr_cpus)
+		r->last[cpu] = rec.ts;
 	if (!is_selected(r, &rec, record)) {
 		rec.data = NULL;
 		rec.size = 0;
@@ -246,8 +276,9 @@ static void say_buffers(const struct report *r, int nr)
 }
 
 /* The buffer of -i, or the main one; NULL if there is none such. */
-static struct tracecmd_input *find_buffer(const struct report *r, struct tracecmd_input *file)
+static struct tracecmd_input *find_buffer(const struct report *r)
 {
+	struct tracecmd_input *file = r->file;
 	int nr = tracecmd_buffer_instances(file);
 	const char *name = r->opt.sel.instance;
 
@@ -264,7 +295,7 @@ static int choose_buffer(struct report *r)
 {
 	int nr = tracecmd_buffer_instances(r->file);
 
-	r->buffer = find_buffer(r, r->file);
+	r->buffer = find_buffer(r);
 	if (!r->buffer) {
 		say("%s has no buffer of an instance \"%s\"%s", r->opt.file, r->opt.sel.instance,
 		    nr ? "; it has:" : ", but the main one alone");
@@ -289,27 +320,33 @@ static const char *tracer_of(struct tep_handle *tep, struct tep_record *record)
 	return strcmp(event->name, "function") ? NULL : "function";
 }
 
-/*
- * The file does not tell the tracer, but one of the first events of a CPU does. libtracecmd
- * would not read these once more, so this opens the file a second time.
- */
+/* Read the CPU from its beginning again. */
+static void rewind_cpu(struct tracecmd_input *buffer, int cpu)
+{
+	struct tep_record *record = tracecmd_read_cpu_first(buffer, cpu);
+
+	if (record)
+		tracecmd_set_cursor(buffer, cpu, record->offset);
+	tracecmd_free_record(record);
+}
+
+/* The file does not tell the tracer, but one of the first events of a CPU does. */
 static const char *find_tracer(const struct report *r)
 {
-	struct tracecmd_input *file = open_file(r), *buffer = file ? find_buffer(r, file) : NULL;
-	struct tep_handle *tep = buffer ? tracecmd_get_tep(buffer) : NULL;
+	struct tep_handle *tep = tracecmd_get_tep(r->buffer);
 	const char *tracer = NULL;
 
-	for (int cpu = 0; tep && cpu < tep_get_cpus(tep) && !tracer; cpu++) {
-		struct tep_record *record = tracecmd_read_cpu_first(buffer, cpu);
+	for (int cpu = 0; cpu < r->nr_cpus && !tracer && tracecmd_set_cursor; cpu++) {
+		struct tep_record *record = tracecmd_read_cpu_first(r->buffer, cpu);
 
 		for (int n = 0; n < NR_LOOKED_AT && record && !tracer; n++) {
 			tracer = tracer_of(tep, record);
 			tracecmd_free_record(record);
-			record = tracecmd_read_data(buffer, cpu);
+			record = tracecmd_read_data(r->buffer, cpu);
 		}
 		tracecmd_free_record(record);
+		rewind_cpu(r->buffer, cpu);
 	}
-	close_file(file, buffer);
 	return tracer;
 }
 
@@ -325,59 +362,6 @@ static void no_decoder(const struct report *r, int error)
 }
 
 /* ---- What is selected ---- */
-
-/* libtraceevent takes the name of a field that the event does not have for FALSE. */
-static bool never_matches(struct tep_event_filter *filter, int id)
-{
-	char *text = tep_filter_make_string(filter, id);
-	bool never = text && !strcmp(text, "FALSE");
-
-	free(text);
-	return never;
-}
-
-/* libtraceevent takes these, and does not know what they mean. */
-static const char *wrong_with(const char *filter)
-{
-	size_t length = strlen(filter);
-
-	while (length && filter[length - 1] == ' ')
-		length--;
-	if (!length || strchr("<>=!&|~(", filter[length - 1]))
-		return "something is missing at its end";
-	for (const char *at = filter; (at = strchr(at, '~')); at++) {
-		if (at == filter || !strchr("=!", at[-1]))
-			return "use =~ and a regular expression";
-	}
-	return NULL;
-}
-
-static int set_filter(struct report *r, struct tep_handle *tep, int id, const char *name,
-		      const char *filter)
-{
-	const char *wrong = wrong_with(filter);
-	char text[4096], why[256];
-	enum tep_errno ret;
-
-	if (wrong)
-		return value_wrong("-f", filter, wrong);
-	if (!r->filter)
-		r->filter = tep_filter_alloc(tep);
-	if (!r->filter)
-		return -ENOMEM;
-	if ((size_t)snprintf(text, sizeof(text), "%s:%s", name, filter) >= sizeof(text))
-		return value_wrong("-f", filter, "it is too long");
-	*strchr(text, ':') = '/';
-	ret = tep_filter_add_filter_str(r->filter, text);
-	if (ret < 0)
-		tep_filter_strerror(r->filter, ret, why, sizeof(why));
-	else if (never_matches(r->filter, id))
-		snprintf(why, sizeof(why), "no event can match it: has it these fields?");
-	else
-		return 0;
-	say("%s does not take the filter '%s': %s", name, filter, why);
-	return -EINVAL;
-}
 
 static int select_event(struct report *r, struct tep_handle *tep,
 			const struct selection_event *wanted)
@@ -395,7 +379,8 @@ static int select_event(struct report *r, struct tep_handle *tep,
 		found++;
 		r->wanted[list[i]->id] = 1;
 		if (wanted->filter)
-			ret = set_filter(r, tep, list[i]->id, name, wanted->filter);
+			ret = event_filter_add(&r->filter, tep, list[i]->id, name, "-f",
+					       wanted->filter);
 	}
 	if (ret || found)
 		return ret;
@@ -419,50 +404,136 @@ static int select_events(struct report *r)
 	return ret;
 }
 
+static int select_cpus(struct report *r)
+{
+	const struct selection *sel = &r->opt.sel;
+
+	r->nr_cpus = tep_get_cpus(tracecmd_get_tep(r->buffer));
+	r->last = calloc(r->nr_cpus + 1, sizeof(*r->last));
+	if (!r->last)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		if (sel->cpus[i] < r->nr_cpus)
+			continue;
+		say("-C %d: %s has the CPUs 0 to %d", sel->cpus[i], r->opt.file, r->nr_cpus - 1);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* Clocks whose time stamps are printed as what they count, and not in seconds. */
+static bool counts(const char *clock)
+{
+	static const char * const counting[] = { "counter", "uptime", "x86-tsc", "ppc-tb" };
+
+	for (unsigned int i = 0; clock && i < sizeof(counting) / sizeof(counting[0]); i++) {
+		if (!strcmp(clock, counting[i]))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t after(uint64_t ts, uint64_t more)
+{
+	return ts < UINT64_MAX - more ? ts + more : UINT64_MAX;
+}
+
+/*
+ * What is printed as 81.500000 may be half a microsecond earlier or later. A time in
+ * nanoseconds is exact, and so is what a clock counts.
+ */
+static int select_times(struct report *r, const char *clock)
+{
+	bool counted = counts(clock);
+	unsigned int digits = 9;
+
+	if (r->opt.from && value_time("--from", r->opt.from, counted, &r->from, &digits))
+		return -EINVAL;
+	if (r->opt.from && digits <= 6)
+		r->from -= r->from < 500 ? r->from : 500;
+	if (!r->opt.to)
+		return 0;
+	if (value_time("--to", r->opt.to, counted, &r->to, &digits))
+		return -EINVAL;
+	if (digits <= 6)
+		r->to = after(r->to, 499);
+	return 0;
+}
+
 /* ---- All of it ---- */
+
+/* Returns whether each task that was asked for has an event. */
+static bool all_tasks_found(const struct report *r)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < r->opt.nr_tasks; i++) {
+		if (r->opt.tasks[i].found)
+			continue;
+		all = false;
+		say("-t %s: %s has no event of such a task%s; --stats tells which it has",
+		    r->opt.tasks[i].name, r->opt.file, r->opt.sel.nr_cpus ? " on these CPUs" : "");
+	}
+	return all;
+}
 
 static int finish(struct report *r, int ret)
 {
 	if (!r->opt.quiet)
 		say("%llu events, %s%llu lost", r->events, r->at_least ? "at least " : "",
 		    r->lost + r->at_least);
-	if (ret == -EPIPE)	/* "| head" has had enough */
-		return EXIT_OK;
-	if (ret) {
-		complain(ABOUT_OUTPUT, ret, "standard output, after %llu whole lines",
-			 r->out.lines);
-		return EXIT_FAILED;
-	}
-	if (stop_signals())
+	if (ret)
+		return output_failed(&r->out, ret) ? EXIT_FAILED : EXIT_OK;
+	if (stop_signals() || !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }
 
+/* Each function of it has said what is wrong, and returns -EINVAL if the options are. */
+static int select_all(struct report *r, const char *clock)
+{
+	int ret = select_cpus(r);
+
+	if (!ret)
+		ret = select_times(r, clock);
+	if (!ret)
+		ret = select_events(r);
+	if (ret == -ENOMEM)
+		say("not enough memory");
+	return ret;
+}
+
+static int prepare(struct report *r, const char **tracer)
+{
+	const char *clock;
+	int ret;
+
+	r->file = open_file(r);
+	if (!r->file || choose_buffer(r))
+		return EXIT_FAILED;
+	clock = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->file) : NULL;
+	ret = select_all(r, clock);
+	if (ret)
+		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	/* It matters to text alone. */
+	*tracer = r->opt.json || r->opt.stats ? NULL : find_tracer(r);
+	ret = tracemap_decoder_new_tep(&r->decoder, tracecmd_get_tep(r->buffer), *tracer, clock);
+	if (ret)
+		no_decoder(r, ret);
+	return ret ? EXIT_FAILED : EXIT_OK;
+}
+
 static int run(struct report *r)
 {
-	const char *tracer;
-	int ret = stop_on_signals();
+	const char *tracer = NULL;
+	int status;
 
-	if (ret)
+	if (stop_on_signals())
 		return EXIT_FAILED;
 	tracecmd_set_loglevel(TEP_LOG_NONE);
 	tep_set_loglevel(TEP_LOG_NONE);
-	r->file = open_file(r);
-	ret = r->file ? choose_buffer(r) : -EINVAL;
-	if (!ret)
-		ret = select_events(r);
-	if (ret)
-		return EXIT_FAILED;
-	/* It matters to text alone. */
-	tracer = r->opt.json || r->opt.stats ? NULL : find_tracer(r);
-	ret = tracemap_decoder_new_tep(&r->decoder, tracecmd_get_tep(r->buffer), tracer,
-				       tracecmd_get_trace_clock ?
-				       tracecmd_get_trace_clock(r->file) : NULL);
-	if (ret) {
-		no_decoder(r, ret);
-		return EXIT_FAILED;
-	}
-	return finish(r, print_all(r, tracer));
+	status = prepare(r, &tracer);
+	return status == EXIT_OK ? finish(r, print_all(r, tracer)) : status;
 }
 
 static void clean_up(struct report *r)
@@ -474,6 +545,7 @@ static void clean_up(struct report *r)
 	report_stats_free(&r->stats);
 	output_free(&r->out);
 	free(r->wanted);
+	free(r->last);
 }
 
 /* ---- Options ---- */
@@ -510,7 +582,8 @@ static void help(FILE *to)
 	      "  -C, --cpus LIST       these CPUs, e.g. 0,2-3 (default: all)\n"
 	      "  -t, --task TASK       of this process, by name or number; repeat for more\n"
 	      "  -i, --instance NAME   of this instance, if the file has several\n"
-	      "      --from TIME       since this time, as it is printed, e.g. 81.5\n"
+	      "      --from TIME       since this time, as it is printed, e.g. 81.5; of a clock that\n"
+	      "                        counts, such as counter, the number\n"
 	      "      --to TIME         up to this time\n"
 	      "What to print:\n"
 	      "      --json            an object a line\n"
@@ -522,25 +595,16 @@ static void help(FILE *to)
 	      "Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n", to);
 }
 
-static int value_time(const char *option, const char *text, uint64_t *ts)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds >= 0) || seconds > 1e10)
-		return value_wrong(option, text, "no time such as 81.5 or 12345.678901, in seconds");
-	*ts = seconds * 1e9 + 0.5;
-	return 0;
-}
-
 static int add_task(struct options *opt, const char *task)
 {
-	const char **tasks = realloc(opt->tasks, (opt->nr_tasks + 1) * sizeof(*tasks));
+	struct task *tasks = realloc(opt->tasks, (opt->nr_tasks + 1) * sizeof(*tasks));
 
-	if (!tasks)
+	if (!tasks) {
+		say("not enough memory");
 		return -ENOMEM;
+	}
 	opt->tasks = tasks;
-	tasks[opt->nr_tasks++] = task;
+	tasks[opt->nr_tasks++] = (struct task){ .name = task };
 	return 0;
 }
 
@@ -555,14 +619,11 @@ static int parse_option(struct options *opt, int option)
 	case 't':
 		return add_task(opt, optarg);
 	case OPT_FROM:
-		/* What is printed as 81.500000 may be half a microsecond earlier, or later. */
-		ret = value_time("--from", optarg, &opt->from);
-		opt->from -= opt->from < 500 ? opt->from : 500;
-		return ret;
+		opt->from = optarg;
+		return 0;
 	case OPT_TO:
-		ret = value_time("--to", optarg, &opt->to);
-		opt->to += 499;
-		return ret;
+		opt->to = optarg;
+		return 0;
 	case OPT_JSON:
 		opt->json = true;
 		return 0;
@@ -606,7 +667,8 @@ static int parse_options(struct options *opt, int argc, char **argv)
 int cmd_report(int argc, char **argv)
 {
 	struct report r = {
-		.opt = { .file = "trace.dat", .to = UINT64_MAX },
+		.opt.file = "trace.dat",
+		.to = UINT64_MAX,
 		.out = { .fd = STDOUT_FILENO },
 	};
 	int ret = parse_options(&r.opt, argc, argv);

@@ -17,7 +17,8 @@
 #include "values.h"
 
 #define SUBBUF_KB	"64"
-#define SUBBUF_PAGES	128		/* a sub-buffer is no larger on any kernel */
+#define SUBBUF_PAGES	128		/* a sub-buffer has no more on any kernel, */
+#define SUBBUF_KB_MAX	1024		/* and is no larger on some */
 #define LARGE_ENOUGH	(1024 * 1024)	/* bytes of a buffer, for sub-buffers of SUBBUF_KB */
 
 /* ---- Options ---- */
@@ -145,6 +146,21 @@ int selection_option(struct selection *sel, int option, const char *arg)
 	return 0;
 }
 
+int selection_subbuf(struct selection *sel, const char *arg)
+{
+	unsigned long long most = SUBBUF_PAGES * (sysconf(_SC_PAGESIZE) / 1024);
+	char why[128];
+
+	if (value_size("--subbuf", arg, &sel->subbuf))
+		return -EINVAL;
+	if (most > SUBBUF_KB_MAX)
+		most = SUBBUF_KB_MAX;
+	if (sel->subbuf <= most * 1024)
+		return 0;
+	snprintf(why, sizeof(why), "a sub-buffer has %lluk at most on this machine", most);
+	return value_wrong("--subbuf", arg, why);
+}
+
 bool selection_is_empty(const struct selection *sel)
 {
 	return !sel->nr_events && !sel->tracer;
@@ -209,10 +225,7 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 		return ret;
 	snprintf(kb, sizeof(kb), "%llu", (sel->subbuf + 1023) / 1024);
 	ret = session_try(session, "buffer_subbuf_size_kb", kb);
-	if (ret == -EINVAL)
-		say("--subbuf %sk: a kernel takes up to %d pages of memory (%ldk), and maybe only 1M",
-		    kb, SUBBUF_PAGES, SUBBUF_PAGES * (sysconf(_SC_PAGESIZE) / 1024));
-	else if (ret)
+	if (ret)
 		complain(ABOUT_SETTING, ret, "--subbuf %sk", kb);
 	return ret;
 }
@@ -335,23 +348,31 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
+/* Something that keeps the tracer from being changed, which is no fault of the tracer. */
+static void tracer_is_kept(const struct session *session, const char *tracer)
+{
+	bool own = session_is_own(session);
+
+	say("the tracer %s cannot be set in instance %s now: %sit is in use in another instance%s",
+	    tracer, session_name(session),
+	    own ? "" : "another program, such as a stream or a recording, reads or has mapped the buffers, or ",
+	    own ? "" : "; end that, or leave out -i, for an instance of its own");
+}
+
 static int tracer_failed(struct session *session, const char *tracer, int error)
 {
 	char *known = session_get(session, "../../available_tracers");
 	char *here = session_get(session, "available_tracers");
 	bool top = !strcmp(session_name(session), SESSION_TOP);
 
-	if (!top && has_word(known, tracer) &&
-	    (error == -EINVAL || error == -ENODEV || error == -EBUSY))
+	if (!top && has_word(known, tracer) && !has_word(here, tracer))
 		say("the tracer %s works at the top level only, not in an instance: use -i /",
 		    tracer);
 	else if (error == -EINVAL)
 		say("there is no tracer \"%s\"; there are: %s", tracer,
 		    here ? here : known ? known : "?");
 	else if (error == -EBUSY)
-		complain(ABOUT_SETTING, error,
-			 "the tracer %s: trace_pipe_raw is open or the buffers are mapped",
-			 tracer);
+		tracer_is_kept(session, tracer);
 	else
 		complain(ABOUT_SETTING, error, "the tracer %s", tracer);
 	free(known);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What to trace: the options that stream and record share.
+ * What to trace: the options that stream, record and top share.
  *
  *	-e, --event SYSTEM:EVENT|SYSTEM|GLOB	-f, --filter EXPR
  *	-p, --tracer NAME			-l, --function GLOB
@@ -72,6 +72,9 @@ struct selection {
 
 /* Returns 1 if the option is one of these, 0 if not, -EINVAL and a message if it is wrong. */
 int selection_option(struct selection *sel, int option, const char *arg);
+
+/* Take the argument of --subbuf. Returns 0, or -EINVAL and a message. */
+int selection_subbuf(struct selection *sel, const char *arg);
 
 /* Whether the selection has neither events nor a tracer. */
 bool selection_is_empty(const struct selection *sel);

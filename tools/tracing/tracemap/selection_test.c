@@ -23,11 +23,16 @@
 
 static char top[256];
 static unsigned int said;
+static char last_said[512];
 
 /* These are in the place of those of advice.c and of the library. */
 void say(const char *format, ...)
 {
-	(void)format;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(last_said, sizeof(last_said), format, args);
+	va_end(args);
 	said++;
 }
 
@@ -93,6 +98,34 @@ static void test_seconds(void)
 		CHECK(!seconds_of(wrong[i]));
 }
 
+static uint64_t time_of(const char *text, bool counted)
+{
+	unsigned int digits;
+	uint64_t ts;
+	int ret = value_time("--from", text, counted, &ts, &digits);
+
+	CHECK(!ret || ret == -EINVAL);
+	return ret ? UINT64_MAX : ts;
+}
+
+static void test_times(void)
+{
+	static const char * const wrong[] = {
+		"", ".", ".5", "-1", "+1", "1s", "1.2.3", "1e3", "18446744073", "nan",
+	};
+
+	CHECK(time_of("81.5", false) == 81500000000 && time_of("0", false) == 0);
+	CHECK(time_of("81.", false) == 81000000000 && time_of("1.0000000019", false) == 1000000001);
+	/* No double has these. */
+	CHECK(time_of("1764034567.000000123", false) == 1764034567000000123);
+	CHECK(time_of("9007199254740993", true) == 9007199254740993);
+	CHECK(time_of("18446744073709551614", true) == UINT64_MAX - 1);
+	for (unsigned int i = 0; i < SIZE(wrong); i++)
+		CHECK(time_of(wrong[i], false) == UINT64_MAX);
+	CHECK(time_of("1.5", true) == UINT64_MAX && strstr(last_said, "counts"));
+	CHECK(time_of("18446744073709551616", true) == UINT64_MAX);
+}
+
 static void test_names(void)
 {
 	enum tracemap_way way;
@@ -104,6 +137,17 @@ static void test_names(void)
 	CHECK(!value_way("map", false, &way) && way == TRACEMAP_MAP);
 	CHECK(!value_way("observe", true, &way) && way == TRACEMAP_OBSERVE);
 	CHECK(value_way("observe", false, &way) && value_way("consume", true, &way));
+}
+
+static void test_subbuf(void)
+{
+	const char *most = sysconf(_SC_PAGESIZE) == 4096 ? " 512k at most" : " 1024k at most";
+	struct selection sel = { .instance = NULL };
+
+	CHECK(!selection_subbuf(&sel, "64k") && sel.subbuf == 64 << 10);
+	CHECK(selection_subbuf(&sel, "3M") == -EINVAL && strstr(last_said, "--subbuf 3M: "));
+	CHECK(strstr(last_said, most));
+	CHECK(selection_subbuf(&sel, "0") == -EINVAL);
 }
 
 /* ---- Options ---- */
@@ -215,6 +259,23 @@ int __wrap_unlinkat(int at, const char *path, int flags)
 	snprintf(whole, sizeof(whole), "%s/%s", top, path);
 	remove_all(whole);
 	return __real_mkdirat(at, path, 0700) ?: __real_unlinkat(at, path, flags);
+}
+
+/* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
+static bool tracer_is_kept;
+__typeof__(write) __real_write;
+
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	char link[64], path[512] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (tracer_is_kept && readlink(link, path, sizeof(path) - 1) > 0 &&
+	    strstr(path, "/current_tracer") && memcmp(data, "nop", 3)) {
+		errno = EBUSY;
+		return -1;
+	}
+	return __real_write(fd, data, size);
 }
 
 static bool has(const char *dir, const char *name, const char *text)
@@ -357,6 +418,27 @@ static void test_refused(const char *const *options, int error)
 	selection_free(&sel);
 }
 
+/* What works in instances, and not now, is not told to be for the top level only. */
+static void test_tracers(void)
+{
+	static const char * const function[] = { "it", "pfunction", NULL };
+	static const char * const graph[] = { "it", "pfunction_graph", NULL };
+	char dir[320];
+
+	snprintf(dir, sizeof(dir), "%s/instances/t", top);
+	CHECK(!__real_mkdirat(AT_FDCWD, dir, 0700));
+	fill(dir);
+	make_file(dir, "available_tracers", "function nop\n");
+	make_file(top, "available_tracers", "function_graph function nop\n");
+	tracer_is_kept = true;
+	test_refused(function, -EBUSY);
+	CHECK(strstr(last_said, "in instance t now") && strstr(last_said, "reads or has mapped") &&
+	      !strstr(last_said, "-i /"));
+	test_refused(graph, -EBUSY);
+	CHECK(strstr(last_said, "use -i /"));
+	tracer_is_kept = false;
+}
+
 int main(int argc, char **argv)
 {
 	char path[320];
@@ -368,6 +450,7 @@ int main(int argc, char **argv)
 	CHECK(!mkdir(path, 0700));
 	test_sizes();
 	test_seconds();
+	test_times();
 	test_names();
 	test_cpus();
 	test_filters();
@@ -379,6 +462,8 @@ int main(int argc, char **argv)
 	test_refused((const char * const []){ "i/", "enone", NULL }, -ENOENT);
 	test_refused((const char * const []){ "i/", "esched", "C1", NULL }, -ENOENT);
 	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
+	test_subbuf();
+	test_tracers();
 	remove_all(top);
 	printf("ok - selection\n");
 	return 0;

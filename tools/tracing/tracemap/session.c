@@ -40,13 +40,27 @@ const char *session_name(const struct session *session)
 	return session->name;
 }
 
-void session_say_how(const struct session *session, const struct tracemap *t)
+/* With a live index the mapping is cheapest, so something keeps it from being mapped. */
+static bool cannot_be_mapped(const struct session *s, const struct tracemap_cpu *cpu)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_live", tracemap_cpu_number(cpu));
+	return tracemap_cpu_way(cpu) == TRACEMAP_READ && session_has(s, file);
+}
+
+void session_say_how(const struct session *session, const struct tracemap *t,
+		     enum tracemap_way asked)
 {
 	struct tracemap_cpu *cpu = tracemap_get_cpu(t, 0);
+	const char *why = "";
 
-	if (cpu)
-		say("instance %s, %u CPUs, way: %s", session->name, tracemap_nr_cpus(t),
-		    tracemap_way_name(tracemap_cpu_way(cpu)));
+	if (!cpu)
+		return;
+	if (asked == TRACEMAP_CONSUME && cannot_be_mapped(session, cpu))
+		why = ", as a snapshot trigger or a latency tracer keeps them from being mapped";
+	say("instance %s, %u CPUs, way: %s%s", session->name, tracemap_nr_cpus(t),
+	    tracemap_way_name(tracemap_cpu_way(cpu)), why);
 }
 
 bool session_is_own(const struct session *session)
@@ -317,23 +331,25 @@ void session_tell_leftovers(void)
 }
 
 /*
- * A signal that ends us between the two would leave the folder behind, and to make one
- * may take long. It waits.
+ * The keeper knows of it before it is there, as to make one may take long, and SIGKILL may
+ * come meanwhile. It is not told of one that was there before, which is another program's.
+ * Other signals wait.
  */
 static int make_folder(struct session *s)
 {
 	sigset_t all, before;
 	int ret;
 
+	if (!faccessat(s->undo.top, s->folder, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	ret = mkdirat(s->undo.top, s->folder, 0750) < 0 ? -errno : 0;
-	if (!ret) {
-		s->own = true;
-		ret = undo_add(&s->undo, s->folder, NULL);
-		if (ret)
-			unlinkat(s->undo.top, s->folder, AT_REMOVEDIR);
+	ret = undo_add(&s->undo, s->folder, NULL);
+	if (!ret && mkdirat(s->undo.top, s->folder, 0750) < 0) {
+		ret = -errno;
+		undo_drop(&s->undo);
 	}
+	s->own = !ret;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }

@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "tracemap.h"
+
 struct session;
 
 /* The name by which the top level is given as an instance. */
@@ -41,9 +43,12 @@ const char *session_dir(const struct session *session);		/* for tracemap_open() 
 const char *session_name(const struct session *session);	/* "/" for the top level */
 bool session_is_own(const struct session *session);
 
-/* Tell the user which instance it is, and how its CPUs are read. */
-struct tracemap;
-void session_say_how(const struct session *session, const struct tracemap *t);
+/*
+ * Tell the user which instance it is, and how its CPUs are read; and why, if they are not
+ * read in the way that is cheapest here. @asked is the way that the user has asked for.
+ */
+void session_say_how(const struct session *session, const struct tracemap *t,
+		     enum tracemap_way asked);
 
 /*
  * Write @value to @file of the instance, such as "events/sched/enable", and note what to put

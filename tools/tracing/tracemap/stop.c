@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "clock.h"
 #include "stop.h"
 
 int stop_fd = -1;
 static int count, last;
+static uint32_t first_ms;	/* when the first was counted; it wraps */
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE };
 
@@ -21,12 +23,29 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIP
 
 static struct sigaction before[NR_SIGNALS];
 
+static uint32_t now_ms(void)
+{
+	return now_ns() / 1000000;
+}
+
+int stop_signals(void)
+{
+	return __atomic_load_n(&count, __ATOMIC_RELAXED);
+}
+
+unsigned int stop_ms(void)
+{
+	return stop_signals() ? now_ms() - __atomic_load_n(&first_ms, __ATOMIC_RELAXED) : 0;
+}
+
 static void handle(int sig)
 {
 	uint64_t one = 1;
 	int saved = errno;
 
 	if (sig != SIGCHLD) {
+		if (!stop_signals())
+			__atomic_store_n(&first_ms, now_ms(), __ATOMIC_RELAXED);
 		__atomic_store_n(&last, sig, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 	}
@@ -56,11 +75,6 @@ int stop_on_signals(void)
 		sigaction(signals[i], &sa, NULL);
 	}
 	return 0;
-}
-
-int stop_signals(void)
-{
-	return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
 int stop_last_signal(void)

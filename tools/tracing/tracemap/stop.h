@@ -7,10 +7,14 @@
 #ifndef _TRACEMAP_STOP_H
 #define _TRACEMAP_STOP_H
 
+/* How long what was read by then may be printed after the first signal. */
+#define STOP_PATIENCE_MS	3000
+
 extern int stop_fd;		/* a non-blocking eventfd */
 
 int stop_on_signals(void);	/* begin; returns 0, or a negative errno and a message */
 int stop_signals(void);		/* how many signals were counted */
+unsigned int stop_ms(void);	/* milliseconds since the first signal; 0: none came */
 int stop_last_signal(void);	/* the last signal; 0: none came */
 void stop_clear_fd(void);	/* make stop_fd unreadable again */
 void stop_reset(void);		/* restore all signals, for a child before its exec */

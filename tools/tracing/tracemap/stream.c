@@ -68,6 +68,7 @@ struct stream {
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
+	bool given_up;			/* what was read ahead was not all printed */
 	bool incomplete;		/* a CPU is not read, said */
 	int error;			/* of reading, said */
 	int out_error;			/* of writing */
@@ -158,8 +159,11 @@ static void reading_failed(struct stream *s, int error)
 		complain(ABOUT_BUFFER, error, "reading");
 }
 
-/* Print what there is, at most @budget events; a signal past @signals ends it. */
-static void take(struct stream *s, int signals, unsigned long long budget)
+/*
+ * Print what there is, at most @budget events; a signal past @signals ends it. Returns
+ * whether there may be more.
+ */
+static bool take(struct stream *s, int signals, unsigned long long budget)
 {
 	struct tracemap_record rec;
 	int ret;
@@ -171,10 +175,11 @@ static void take(struct stream *s, int signals, unsigned long long budget)
 		if (ret < 0 && ret != -ENODATA)
 			reading_failed(s, ret);
 		if (ret <= 0)
-			return;
+			return false;
 		losses_told(&s->losses, rec.cpu, rec.missed);
 		print_record(s, &rec);
 	}
+	return true;
 }
 
 /* How long it may be slept: till something is due. */
@@ -297,6 +302,25 @@ static unsigned long long unread(const struct stream *s)
 }
 
 /*
+ * Print what is left, at most @budget events. After a signal it takes STOP_PATIENCE_MS at
+ * most: events that were read ahead while the reader of the output was slow would take
+ * minutes.
+ */
+static void print_rest(struct stream *s, unsigned long long budget)
+{
+	bool more = true;
+
+	while (more && budget && may_go_on(s, 1) && stop_ms() < STOP_PATIENCE_MS) {
+		unsigned long long turn = budget < TURN ? budget : TURN;
+
+		more = take(s, 1, turn);
+		budget -= turn;
+		output_tell_end(&s->out);
+	}
+	s->given_up = more && !s->enough;
+}
+
+/*
  * What was there when it was asked to end; a second signal gives that up. In
  * an instance of somebody else's tracing goes on, and the buffers never empty.
  */
@@ -311,77 +335,87 @@ static void take_rest(struct stream *s)
 	/* The command may have ended, and be known by its name since. */
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
-	take(s, 1, budget);
-	if (!may_go_on(s, 1))
+	print_rest(s, budget);
+	if (!may_go_on(s, 1) || stop_ms() >= STOP_PATIENCE_MS)
 		return;
 	print_losses(s, losses_dropped);
 	print_losses(s, losses_untold);
 }
 
+/* How many events of the CPU were read and not printed, or, with @all, are left. */
+static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu, bool all)
+{
+	unsigned long long sum = 0;
+	struct tracemap_batch *batch;
+	struct tracemap_figures f;
+	struct subbuf_record r;
+	bool last = false;
+	int ret;
+
+	do {
+		if (!all)
+			last = tracemap_cpu_figures(cpu, &f) || !f.ahead;
+		ret = tracemap_cpu_fetch(cpu, &batch);
+		if (ret <= 0)
+			continue;
+		losses_told(&s->losses, batch->cpu, batch->missed);
+		if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
+			s->lost += batch->missed;
+		for (; tracemap_batch_next(batch, &r); sum++)
+			;
+	} while (!last && (ret > 0 || ret == -EINTR || ret == -EBADMSG));
+	return sum;
+}
+
 /*
- * Standard output has failed: how many events the stream has read and not printed. In an
- * instance of its own, where tracing is off, it also reads and counts what is left.
+ * How many events the stream has read and not printed. In an instance of its own, where
+ * tracing is off, it also reads and counts what is left. In another, where the buffer has
+ * what was not read, it counts what was read ahead, and the batch that a CPU has in hand:
+ * where there is none, that is the next one.
  */
 static unsigned long long not_printed(struct stream *s)
 {
 	unsigned long long sum = s->events - s->out.events;
-	struct tracemap_record rec;
-	int ret;
+	bool own = session_is_own(s->session);
 
-	if (!session_is_own(s->session))
-		return sum;
-	tracemap_merge_flush(s->m);
-	while ((ret = tracemap_merge_next(s->m, &rec)) > 0 || ret == -EINTR) {
-		if (ret < 0)
-			continue;
-		losses_told(&s->losses, rec.cpu, rec.missed);
-		count_loss(s, &rec);
-		if (rec.data)
-			sum++;
+	/* Each CPU goes on behind the last event that the merge has handed out. */
+	tracemap_merge_free(s->m);
+	s->m = NULL;
+	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
+		sum += count_left(s, tracemap_get_cpu(s->t, i), own);
+		if (own)
+			s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
 	}
-	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++)
-		s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
 	return sum;
 }
 
-static void sum_up(struct stream *s)
+/* Returns how many events were read and not printed. */
+static unsigned long long sum_up(struct stream *s)
 {
-	unsigned long long rest = s->out_error ? not_printed(s) : 0;
+	unsigned long long rest = s->out_error || s->given_up ? not_printed(s) : 0;
 	bool at_least = losses_at_least(&s->losses);
+	char text[64] = "";
 
-	if (s->opt.quiet)
-		return;
-	if (s->out_error)
-		say("%llu events, %s%llu lost, %llu not printed", s->out.events,
-		    at_least ? "at least " : "", s->lost + at_least, rest);
-	else
-		say("%llu events, %s%llu lost", s->events,
-		    at_least ? "at least " : "", s->lost + at_least);
-}
-
-static int writing_failed(const struct stream *s)
-{
-	if (s->out_error == -EPIPE)	/* "| head" has had enough */
-		return EXIT_OK;
-	if (s->out_error == -EINTR || s->out_error == -ETIMEDOUT)
-		say("standard output: given up, after %llu whole lines, as %s", s->out.lines,
-		    s->out_error == -EINTR ? "a second signal came" : output_error(s->out_error));
-	else
-		complain(ABOUT_OUTPUT, s->out_error, "standard output, after %llu whole lines",
-			 s->out.lines);
-	return EXIT_FAILED;
+	if (s->out_error || rest)
+		snprintf(text, sizeof(text), ", %llu not printed", rest);
+	if (!s->opt.quiet)
+		say("%llu events, %s%llu lost%s", s->out_error || rest ? s->out.events : s->events,
+		    at_least ? "at least " : "", s->lost + at_least, text);
+	return rest;
 }
 
 static int finish(struct stream *s)
 {
+	unsigned long long rest;
+
 	if (!s->out_error)
 		s->out_error = flush(s);
-	sum_up(s);
+	rest = sum_up(s);
 	if (s->out_error)
-		return writing_failed(s);
+		return output_failed(&s->out, s->out_error) ? EXIT_FAILED : EXIT_OK;
 	if (s->error || s->incomplete)
 		return EXIT_FAILED;
-	if (s->opt.strict && (s->lost || losses_at_least(&s->losses)))
+	if (s->opt.strict && (s->lost || rest || losses_at_least(&s->losses)))
 		return EXIT_LOST;
 	return s->opt.command ? child_exit_status(&s->loop.child, s->opt.command[0]) : EXIT_OK;
 }
@@ -482,17 +516,19 @@ static int run(struct stream *s)
 	if (ret)
 		return EXIT_FAILED;
 	if (!s->opt.quiet)
-		session_say_how(s->session, s->t);
+		session_say_how(s->session, s->t, s->opt.way);
 	print_header(s);
 	ret = loop_start(&s->loop, s->opt.duration, s->opt.command ? s->opt.command[0] : NULL);
 	if (ret)
 		return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
 	s->out.deadline = s->loop.deadline;
+	s->out.quiet = s->opt.quiet;
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
 	if (may_go_on(s, 1))
 		take_rest(s);
 	else if (session_is_own(s->session))
 		session_trace(s->session, false);
+	s->given_up |= stop_signals() > 1;
 	child_stop(&s->loop.child);
 	return finish(s);
 }

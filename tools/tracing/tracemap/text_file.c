@@ -4,6 +4,8 @@
  */
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "read_file.h"
 #include "text_file.h"
@@ -18,4 +20,12 @@ int text_file_read(const char *dir, const char *file, char *text, size_t size)
 	if (ret > 0 && text[ret - 1] == '\n')
 		text[--ret] = '\0';
 	return ret;
+}
+
+uint64_t text_file_buffer_kib(const char *text)
+{
+	static const char mark[] = "expanded: ";
+	const char *expanded = strstr(text, mark);
+
+	return strtoull(expanded ? expanded + strlen(mark) : text, NULL, 10);
 }

@@ -6,11 +6,18 @@
 #define _TRACEMAP_TEXT_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Read @dir/@file, or as much as fits, without its last newline and with a 0 byte behind it.
  * Returns the length, or a negative errno.
  */
 int text_file_read(const char *dir, const char *file, char *text, size_t size);
+
+/*
+ * The size of buffers in KiB by the text of a file like buffer_size_kb: "1408", or
+ * "7 (expanded: 1408)", which is what it becomes by being used. 0 if the CPUs' differ.
+ */
+uint64_t text_file_buffer_kib(const char *text);
 
 #endif /* _TRACEMAP_TEXT_FILE_H */

@@ -820,6 +820,23 @@ static int leave_whole(struct trace_dat *dat, struct trace_dat_restored *restore
 	return find_left_over(dat, &restored->file) ?: restored->file ? -EEXIST : 0;
 }
 
+/* Whether data that the table tells of are behind the end of the file. */
+static bool is_cut(const struct trace_dat *dat)
+{
+	struct stat st;
+
+	if (fstat(dat->fd, &st))
+		return false;
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		const struct region *region = &dat->regions[i];
+
+		if (region->size && (region->offset > (uint64_t)st.st_size ||
+				     region->size > st.st_size - region->offset))
+			return true;
+	}
+	return false;
+}
+
 static bool is_whole(const struct trace_dat *dat)
 {
 	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
@@ -855,7 +872,7 @@ static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch,
 	int ret = 0;
 
 	if (is_whole(dat))
-		return leave_whole(dat, restored);
+		return is_cut(dat) ? -ENOTRECOVERABLE : leave_whole(dat, restored);
 	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
 		ret = look_at_part(dat, i);
 		if (ret)
@@ -864,6 +881,8 @@ static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch,
 	}
 	if (ret || !belong_together(dat))
 		return ret ? ret : -EINVAL;
+	if (is_cut(dat))
+		return -ENOTRECOVERABLE;
 	dat->reserved = true;
 	ret = trace_dat_finish(dat, watch);
 	if (!ret)
@@ -962,5 +981,42 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 	} else {
 		close(fd);
 	}
+	return ret;
+}
+
+/* ---- All at once ---- */
+
+static int make_front(struct trace_dat *dat, const struct bytes *data, struct bytes *front)
+{
+	static const char zeros[512];
+	int ret = trace_head_write(dat->head, front);
+
+	dat->table = front->size;
+	trace_head_clock(dat->head, dat->behind->clock, sizeof(dat->behind->clock));
+	for (unsigned int i = 0; i < dat->nr_cpus; i++)
+		dat->parts[i].size = data[i].size;
+	lay_out(dat);
+	for (unsigned int i = 0; i < dat->nr_cpus; i++)
+		dat->regions[i].size = data[i].size;
+	bytes_add(front, dat->regions, table_size(dat));
+	while (!front->error && front->size < data_offset(dat)) {
+		uint64_t left = data_offset(dat) - front->size;
+
+		bytes_add(front, zeros, left < sizeof(zeros) ? left : sizeof(zeros));
+	}
+	return ret ? ret : front->error;
+}
+
+int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned int nr_cpus,
+		    unsigned int page_size, const struct bytes *data)
+{
+	struct trace_dat *dat = new_dat(nr_cpus, page_size);
+	int ret;
+
+	if (!dat)
+		return -ENOMEM;
+	dat->head = head;
+	ret = make_front(dat, data, front);
+	trace_dat_close(dat);
 	return ret;
 }

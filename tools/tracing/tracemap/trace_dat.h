@@ -112,13 +112,27 @@ struct trace_dat_restored {
  *
  * A file that is whole is not changed, and neither is any file beside it.
  *
- * Return: 0; -EBUSY if it is being recorded; -EEXIST if it is whole, and a @path.cpuN or
- * @path.new that is there is not of it; -ENODATA if a @path.cpuN is missing; -EINVAL if
- * tracemap did not begin it, or if the @path.cpuN do not belong to it; or what
- * trace_dat_finish() returns. After -EEXIST, -ENODATA and -EINVAL all files are as they were
+ * Return: 0; -EBUSY if it is being recorded; -ENOTRECOVERABLE if the file was cut, and has
+ * less data than it tells, which no @path.cpuN has any more; -EEXIST if it is whole, and a
+ * @path.cpuN or @path.new that is there is not of it; -ENODATA if a @path.cpuN is missing;
+ * -EINVAL if tracemap did not begin it, or if the @path.cpuN do not belong to it; or what
+ * trace_dat_finish() returns. After all of these but the last all files are as they were
  */
 int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch *watch,
 		      struct trace_dat_restored *restored);
+
+/**
+ * trace_dat_front - make all of a whole file but its data
+ * @front: filled; the data of each CPU come right behind it, in the order of the CPUs
+ * @head: what comes before the data
+ * @nr_cpus: for how many CPUs there are data
+ * @page_size: bytes of a page
+ * @data: the pages of each CPU
+ *
+ * Return: 0 or a negative errno; @front is to be freed in any case
+ */
+int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned int nr_cpus,
+		    unsigned int page_size, const struct bytes *data);
 
 /* Whether the file is one that trace_dat_restore() would have to finish. */
 bool trace_dat_is_unfinished(const char *path);

@@ -623,6 +623,8 @@ static void test_beside_whole(const char *folder)
 	check_not_of_it(&r, "trace.dat.cpu7");
 	check_not_of_it(&r, "trace.dat.new");
 	restore(&r);
+	CHECK(!truncate(r.path, taken(&r).size - PAGE));
+	CHECK(try_restore(r.path, NULL) == -ENOTRECOVERABLE);
 	end(&r);
 }
 
@@ -702,18 +704,23 @@ static void test_killed(const char *folder)
 	}
 }
 
-/* Half a page of the last CPU, as the table says. */
+/* Of the first CPU half a page is where its data begins. */
 static void test_damaged_table(const char *folder)
 {
-	uint64_t size = pages_of(CPUS - 1) * PAGE + 100;
+	uint64_t region[2] = { 0, 100 };
+	char path[320];
 	struct recorded r;
+	size_t table;
 	int fd;
 
 	begin(&r, folder);
 	die(&r);
+	table = head_size(r.head);
+	region[0] = (table + TABLE_SIZE + PAGE - 1) / PAGE * PAGE;
 	fd = open(r.path, O_WRONLY);
-	CHECK(fd >= 0 && pwrite(fd, &size, 8, head_size(r.head) + CPUS * 16 - 8) == 8);
-	CHECK(!close(fd) && try_restore(r.path, NULL) == -EINVAL);
+	CHECK(fd >= 0 && pwrite(fd, region, sizeof(region), table) == sizeof(region));
+	snprintf(path, sizeof(path), "%s.cpu0", r.path);
+	CHECK(!close(fd) && try_restore(r.path, NULL) == -EINVAL && !strcmp(restore_file, path));
 	end(&r);
 }
 
@@ -787,25 +794,35 @@ static void test_refusals(const char *folder)
 	CHECK(trace_head_new(&none.head, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
+static void test_all(const char *folder)
+{
+	test_in(folder);
+	test_little_by_little(folder);
+	test_modes(folder);
+	test_limit(folder);
+	test_again(folder);
+	test_restore(folder);
+	test_stopped(folder);
+	test_failed_sync(folder);
+	test_part_is_back(folder);
+	test_beside_whole(folder);
+	test_missing_part(folder);
+	test_new(folder);
+	test_killed(folder);
+	test_damaged_table(folder);
+	test_refusals_in(folder);
+	test_refusals(folder);
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		test_in(argv[i]);
-		test_little_by_little(argv[i]);
-		test_modes(argv[i]);
-		test_limit(argv[i]);
-		test_again(argv[i]);
-		test_restore(argv[i]);
-		test_stopped(argv[i]);
-		test_failed_sync(argv[i]);
-		test_part_is_back(argv[i]);
-		test_beside_whole(argv[i]);
-		test_missing_part(argv[i]);
-		test_new(argv[i]);
-		test_killed(argv[i]);
-		test_damaged_table(argv[i]);
-		test_refusals_in(argv[i]);
-		test_refusals(argv[i]);
+		/* The files that errors are about are told by their full names. */
+		char *folder = realpath(argv[i], NULL);
+
+		CHECK(folder);
+		test_all(folder);
+		free(folder);
 	}
 	printf("ok - trace_dat, in %d folders\n", argc - 1);
 	return argc < 2;

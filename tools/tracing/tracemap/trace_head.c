@@ -122,7 +122,7 @@ static int insert(struct trace_head *head, unsigned int where, struct event *eve
 }
 
 /* One whose format cannot be read is gone: there is nothing to decode by. */
-static int add_event(struct trace_head *head, const char *system, const char *name)
+int trace_head_add_event(struct trace_head *head, const char *system, const char *name)
 {
 	unsigned int where = search(head, system, name);
 	struct event event = {
@@ -170,7 +170,7 @@ static int add_enabled_events(struct trace_head *head)
 		if (!colon)
 			continue;
 		*colon = 0;
-		ret = add_event(head, line, colon + 1);
+		ret = trace_head_add_event(head, line, colon + 1);
 	}
 	bytes_free(&list);
 	return ret;

@@ -36,6 +36,9 @@ void trace_head_free(struct trace_head *head);
  */
 int trace_head_refresh(struct trace_head *head);
 
+/* Add the format of an event that need not be enabled. Returns 0 or a negative errno. */
+int trace_head_add_event(struct trace_head *head, const char *system, const char *name);
+
 /*
  * Append the bytes of the head to @to. In the file a table comes behind them, which has two
  * 64-bit words for each CPU: the offset of its data in the file, and their size.

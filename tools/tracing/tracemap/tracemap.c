@@ -92,5 +92,7 @@ int main(int argc, char **argv)
 		no_verb(argv[1]);
 		return EXIT_USAGE;
 	}
+	/* What getopt_long() has to say begins with it, as our messages do. */
+	argv[1] = "tracemap";
 	return verb->run(argc - 1, argv + 1);
 }

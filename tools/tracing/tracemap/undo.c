@@ -5,8 +5,8 @@
  *
  * The keeper reads a pipe. What comes are entries, "path\0wvalue\0",
  * "path\0r\0" of a folder to be removed, or "path\0f\0" of a recording to be
- * finished, each with its length before it, so that half of one is recognized. An
- * empty entry means that everything is done. It
+ * finished, "\0d\0" that drops the last one, each with its length before it, so that
+ * half of one is recognized. An empty entry means that everything is done. The keeper
  * acts when the pipe ends: the command has closed it, or is no more.
  */
 #include <errno.h>
@@ -92,6 +92,17 @@ static int undo_one(const struct undo_list *list, const struct undo *undo)
 	return ret;
 }
 
+static void drop(struct undo_list *list)
+{
+	struct undo *undo = list->last;
+
+	if (!undo)
+		return;
+	list->last = undo->before;
+	free(undo->value);
+	free(undo);
+}
+
 static int run_list(struct undo_list *list)
 {
 	struct undo *undo;
@@ -101,9 +112,7 @@ static int run_list(struct undo_list *list)
 		int one = undo_one(list, undo);
 
 		ret = ret ? ret : one;
-		list->last = undo->before;
-		free(undo->value);
-		free(undo);
+		drop(list);
 	}
 	return ret;
 }
@@ -165,6 +174,8 @@ static bool parse_entries(struct undo_list *list, const char **recording,
 		value = path + strlen(path) + 2;
 		if (value[-1] == 'f')
 			*recording = path;
+		else if (value[-1] == 'd')
+			drop(list);
 		else
 			push(list, path, value[-1] == 'w' ? value : NULL);
 	}
@@ -304,6 +315,13 @@ int undo_add(struct undo_list *list, const char *path, const char *value)
 	if (!ret && list->fd >= 0)
 		tell_keeper(list, path, value ? 'w' : 'r', value ? value : "");
 	return ret;
+}
+
+void undo_drop(struct undo_list *list)
+{
+	drop(list);
+	if (list->fd >= 0)
+		tell_keeper(list, "", 'd', "");
 }
 
 void undo_add_recording(struct undo_list *list, const char *path)

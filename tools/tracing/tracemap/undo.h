@@ -2,8 +2,8 @@
 /*
  * A list of what has to be put back, in which the last change comes first. Two processes
  * have it, the command and its keeper. The command sends an entry to the keeper before it
- * changes the setting. It sends that of a folder right after it has made the folder, when
- * it is certain that the folder was not there before.
+ * changes the setting, or makes the folder, so that SIGKILL at any time leaves nothing
+ * behind, and drops that of a folder which it could not make.
  */
 #ifndef _TRACEMAP_UNDO_H
 #define _TRACEMAP_UNDO_H
@@ -33,6 +33,9 @@ int undo_begin(struct undo_list *list, const char *top);
  * @path. Of several entries for the same @path only the first one counts.
  */
 int undo_add(struct undo_list *list, const char *path, const char *value);
+
+/* Drop the last entry, whose folder could not be made: it may be another program's. */
+void undo_drop(struct undo_list *list);
 
 /* Let the keeper finish this recording if the command cannot. There is at most one. */
 void undo_add_recording(struct undo_list *list, const char *path);

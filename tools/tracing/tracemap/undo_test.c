@@ -85,6 +85,28 @@ static void test_command_killed(void)
 	CHECK(setting_is("before") && !folder_is_there());
 }
 
+/* What could not be made, as it was there before, stays. */
+static void test_dropped(void)
+{
+	struct undo_list list;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		CHECK(!undo_begin(&list, top));
+		CHECK(!undo_add(&list, "setting", "before"));
+		CHECK(!write_file(top_fd, "setting", "after", true));
+		CHECK(!mkdirat(top_fd, "folder", 0700) && !undo_add(&list, "folder", NULL));
+		undo_drop(&list);
+		raise(SIGKILL);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	for (int i = 0; i < 600 && !setting_is("before"); i++)
+		usleep(100000);
+	CHECK(setting_is("before") && folder_is_there());
+	CHECK(!unlinkat(top_fd, "folder", AT_REMOVEDIR));
+}
+
 /* Killed while it told something: what came of that is not believed. */
 static void test_killed_while_telling(void)
 {
@@ -119,6 +141,7 @@ int main(int argc, char **argv)
 	test_all_well();
 	test_keeper_killed();
 	test_command_killed();
+	test_dropped();
 	test_killed_while_telling();
 	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
 	printf("ok - undo\n");

@@ -85,6 +85,50 @@ int value_seconds(const char *option, const char *text, double *seconds)
 	return value_wrong(option, text, "no number of seconds, such as 0.5, 500ms, 10s, 5m or 1h");
 }
 
+/* Digits up to @end, which is set behind them; false if there is none or are too many. */
+static bool take_number(const char *text, char **end, uint64_t *number)
+{
+	errno = 0;
+	*number = strtoull(text, end, 10);
+	return isdigit((unsigned char)*text) && !errno;
+}
+
+/* ".5": 500,000,000 ns; what is less than one is left out. */
+static uint64_t take_fraction(const char *text, char **end, unsigned int *digits)
+{
+	uint64_t ns = 0, unit = 1000000000;
+
+	for (*digits = 0; isdigit((unsigned char)*text); text++, ++*digits) {
+		unit /= 10;
+		ns += (*text - '0') * unit;
+	}
+	*end = (char *)text;
+	return ns;
+}
+
+int value_time(const char *option, const char *text, bool counted, uint64_t *ts,
+	       unsigned int *digits)
+{
+	const uint64_t most = UINT64_MAX / 1000000000 - 1;
+	uint64_t ns = 0;
+	char *end;
+
+	*digits = 9;
+	if (!take_number(text, &end, ts))
+		end = "wrong";
+	if (counted)
+		return !*end ? 0 : value_wrong(option, text,
+			"the clock of the file counts, and has no seconds: name a number such as 123456");
+	if (*end == '.')
+		ns = take_fraction(end + 1, &end, digits);
+	else
+		*digits = 0;
+	if (*end || *ts > most)
+		return value_wrong(option, text, "no time such as 81.5 or 12345.678901, in seconds");
+	*ts = *ts * 1000000000 + ns;
+	return 0;
+}
+
 int value_way(const char *text, bool may_observe, enum tracemap_way *way)
 {
 	static const enum tracemap_way ways[] = {

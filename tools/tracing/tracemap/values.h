@@ -6,6 +6,7 @@
 #define _TRACEMAP_VALUES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tracemap.h"
 
@@ -22,6 +23,14 @@ int value_instance(const char *name);
 
 /* A time such as "5", "0.5", "500ms", "5s", "5m" or "1h". */
 int value_seconds(const char *option, const char *text, double *seconds);
+
+/*
+ * A time stamp as it is printed: seconds such as "81.5", into ns, or, if @counted, the number
+ * that a clock has counted to. @digits is set to how many there are behind the point; 9 if
+ * @counted. No digit is rounded, however large the number.
+ */
+int value_time(const char *option, const char *text, bool counted, uint64_t *ts,
+	       unsigned int *digits);
 
 int value_way(const char *text, bool may_observe, enum tracemap_way *way);
 

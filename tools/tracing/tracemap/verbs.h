@@ -17,7 +17,7 @@ enum {
 	EXIT_NO_COMMAND	= 127,
 };
 
-/* Each parses its own options, with the verb as argv[0], and returns an exit status. */
+/* Each parses its own options, which are behind argv[0], and returns an exit status. */
 int cmd_stream(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);	/* where libtracecmd is there */
