@@ -3,10 +3,10 @@
 #
 # suites/command.sh [NAME...]: the tracemap command in the guest, by the scripts
 # tools/tracing/tracemap/tests/NAME.guest; without a name all of them, and the
-# same script on three kernels ("same"; "stat"; "flow"; "record", whose files are read
-# here by trace-cmd report then).
+# same script on three kernels ("same"; "stat"; "flow"; "top"; "record", whose files, and
+# those of "snap", are read here by trace-cmd report then).
 #
-# KERNELS= picks some of the three for "record", "stat" and "flow".
+# KERNELS= picks some of the three for "record", "stat", "flow" and "top".
 #
 # SANITIZE=yes runs them with a command built with the address and undefined
 # sanitizers; what these find is a failure of its own.
@@ -108,6 +108,16 @@ run_record()
 	return $status
 }
 
+run_snap()
+{
+	local status=0
+	step "building tracemap for this machine" tracemap-here build_here
+	mkdir -p "$work/snap"
+	OUT=$work/snap run snap || status=1
+	python3 "$tests/record.host" "$work/snap" "$work/here/tracemap" || status=1
+	return $status
+}
+
 # run_everywhere NAME: where the figures come from differs, and what they say does not.
 run_everywhere()
 {
@@ -125,8 +135,9 @@ run_test()
 	case $1 in
 	json)	run_json ;;
 	same)	run_same ;;
-	stat|flow) run_everywhere "$1" ;;
+	stat|flow|top) run_everywhere "$1" ;;
 	record)	run_record ;;
+	snap)	run_snap ;;
 	*)	run "$1" ;;
 	esac
 }

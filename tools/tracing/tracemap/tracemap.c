@@ -22,6 +22,7 @@ static const struct verb verbs[] = {
 #ifdef HAVE_LIBTRACECMD
 	{ "report", cmd_report, "print the events of such a file" },
 #endif
+	{ "snap", cmd_snap, "print or write what the buffers hold now, taking nothing" },
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
 	{ "info", cmd_info, "tell what this kernel can do, and how it would be read" },
 };

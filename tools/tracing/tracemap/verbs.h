@@ -21,6 +21,7 @@ enum {
 int cmd_stream(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);	/* where libtracecmd is there */
+int cmd_snap(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 

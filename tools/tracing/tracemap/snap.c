@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap snap: what the buffers hold now, without taking it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracemap-event.h>
+
+#include "advice.h"
+#include "output.h"
+#include "selection.h"
+#include "snap_file.h"
+#include "snap_keep.h"
+#include "snap_wait.h"
+#include "snapshot.h"
+#include "stop.h"
+#include "text_file.h"
+#include "values.h"
+#include "verbs.h"
+
+struct options {
+	struct selection sel;		/* the instance and the CPUs */
+	struct snap_cause cause;
+	struct snap_limits limits;
+	const char *output;		/* NULL: print */
+	double last;
+	bool json;
+	bool consume;
+	bool strict;
+	bool quiet;
+};
+
+struct snap {
+	struct options opt;
+	char *dir;
+	struct snapshot_request request;
+	struct snapshot shot;
+	struct tracemap_decoder *decoder;
+	struct output out;
+	bool lost;
+	bool failed;
+};
+
+/* ---- Printing ---- */
+
+static int print_header(struct snap *s)
+{
+	char tracer[64];
+
+	if (s->opt.json)
+		return 0;
+	if (text_file_read(s->dir, "current_tracer", tracer, sizeof(tracer)) < 0)
+		strcpy(tracer, "nop");
+	tracemap_text_header(s->decoder, tracer, &s->out.line);
+	return s->out.line.error;
+}
+
+/*
+ * Whether to print it. What is older than --last is not, nor a loss in front of that; a loss
+ * in front of what is printed may be of the time that is wanted.
+ */
+static bool is_wanted(struct snap *s, const struct tracemap_record *rec)
+{
+	struct snapshot *shot = &s->shot;
+	unsigned int i = snapshot_index(shot, rec->cpu);
+
+	if (rec->data && !snapshot_read(shot, i))
+		return false;
+	if (rec->data && rec->ts < shot->from)
+		return false;
+	snapshot_lost(shot, i, rec->missed);
+	if (rec->data)
+		snapshot_count(shot, rec->ts);
+	return true;
+}
+
+static int print_record(struct snap *s, const struct tracemap_record *rec)
+{
+	int ret;
+
+	output_begin_line(&s->out);
+	if (s->opt.json)
+		ret = tracemap_json(s->decoder, rec, &s->out.line);
+	else
+		ret = tracemap_text(s->decoder, rec, &s->out.line);
+	if (ret)
+		return ret;
+	return rec->data ? output_end_event(&s->out) : output_end_line(&s->out);
+}
+
+static bool has_left(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_cpus; i++) {
+		if (s->cpus[i].left)
+			return true;
+	}
+	return !s->consumes;
+}
+
+static int reading_failed(struct tracemap_merge *m, int error)
+{
+	return snapshot_error(error, tracemap_merge_failed_cpu(m));
+}
+
+static int stopped(const struct snap *s)
+{
+	say("%s: a signal came: what is printed is not all", s->request.name);
+	return -EINTR;
+}
+
+/* Returns 0, or a negative errno that was told. @error is one of writing, which was not. */
+static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
+{
+	struct tracemap_record rec;
+	int ret;
+
+	while (!*error && has_left(&s->shot)) {
+		if (stop_signals())
+			return stopped(s);
+		ret = tracemap_merge_next(m, &rec);
+		if (ret == -ENODATA || (!ret && s->shot.consumes))
+			return 0;
+		if (ret < 0)
+			ret = reading_failed(m, ret);
+		else if (!ret)
+			usleep(1000);	/* the writer was too quick for once */
+		else if (is_wanted(s, &rec))
+			*error = print_record(s, &rec);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int print_all(struct snap *s, struct tracemap_merge *m)
+{
+	int error = print_header(s);
+	int ret = tracemap_merge_add_all(m, s->shot.t);
+
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "merging");
+	if (s->shot.consumes)
+		tracemap_merge_flush(m);
+	ret = print_merged(s, m, &error);
+	if (!error && !s->opt.json) {
+		output_begin_line(&s->out);
+		tracemap_text_end(s->decoder, &s->out.line);
+		error = output_end_line(&s->out);
+	}
+	if (!error)
+		error = output_flush(&s->out);
+	return error && output_failed(&s->out, error) ? error : ret;
+}
+
+static int print_snapshot(struct snap *s)
+{
+	struct tracemap_merge *m = NULL;
+	int ret = tracemap_decoder_new(&s->decoder, s->dir);
+
+	output_never_wait(&s->out);
+	s->out.quiet = s->opt.quiet;
+	if (ret)
+		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", s->dir);
+	ret = tracemap_merge_new(&m, NULL);
+	ret = ret ? complain(ABOUT_BUFFER, ret, "merging") : print_all(s, m);
+	tracemap_merge_free(m);
+	tracemap_decoder_free(s->decoder);
+	return ret;
+}
+
+/* ---- Writing a file ---- */
+
+/* Returns 0, or a negative errno, told. */
+static int check_folder(const struct snap *s)
+{
+	const char *slash = strrchr(s->opt.output, '/');
+	int length = slash ? slash - s->opt.output + (slash == s->opt.output) : 1;
+	int ret = snap_keep_check(s->opt.output);
+
+	if (ret)
+		say("%.*s: %s: no file can be made in this folder: make it, or choose another with -o",
+		    length, slash ? s->opt.output : ".", strerror(-ret));
+	return ret;
+}
+
+static int make_room(struct snap *s, const struct snap_data *d)
+{
+	uint64_t size = snap_data_size(d);
+	int ret = check_folder(s);
+
+	if (ret)
+		return ret;
+	ret = snap_keep_make_room(s->opt.output, &s->opt.limits, size);
+	if (ret == -EFBIG)
+		say("a snapshot of %llu bytes does not fit into --size: nothing was written",
+		    (unsigned long long)size);
+	else if (ret)
+		complain(ABOUT_OUTPUT, ret, "%s: removing the oldest", s->opt.output);
+	return ret;
+}
+
+/* Of two in the same millisecond the second one waits. */
+static int write_by_time(struct snap *s, const struct snap_data *d)
+{
+	int ret = make_room(s, d), tries;
+
+	if (!ret)
+		ret = -EEXIST;
+	for (tries = 0; tries < 1000 && ret == -EEXIST; tries++) {
+		char *name = snap_keep_name(s->opt.output);
+
+		ret = name ? snap_data_write(d, name, true) : -ENOMEM;
+		if (!ret && !s->opt.quiet)
+			snapshot_say(&s->shot, name);
+		free(name);
+		if (ret == -EEXIST)
+			usleep(1000);
+	}
+	return ret;
+}
+
+static int write_snapshot(struct snap *s)
+{
+	struct snap_data *d = calloc(1, sizeof(*d));
+	int ret;
+
+	if (!d)
+		return complain(ABOUT_OUTPUT, ENOMEM, "%s", s->opt.output);
+	ret = snap_data_take(d, &s->shot, s->dir);
+	if (!ret && snap_waits(&s->opt.cause))
+		ret = write_by_time(s, d);
+	else if (!ret)
+		ret = snap_data_write(d, s->opt.output, false);
+	snap_data_free(d);
+	free(d);
+	return ret;
+}
+
+/* ---- All of it ---- */
+
+/* Also what an output that failed was taken for: no other reader has it any more. */
+static void say_taken(struct snap *s, int error)
+{
+	if (s->opt.output)
+		snapshot_say_taken(&s->shot, s->request.name, "written",
+				   error ? 0 : s->shot.events);
+	else
+		snapshot_say_taken(&s->shot, s->request.name, "printed", s->out.events);
+}
+
+static int take(struct snap *s)
+{
+	bool names = s->opt.output && snap_waits(&s->opt.cause);
+	int ret = snapshot_open(&s->shot, &s->request);
+
+	if (!ret)
+		ret = s->opt.output ? write_snapshot(s) : print_snapshot(s);
+	if (!ret && !s->opt.quiet && !names)
+		snapshot_say(&s->shot, s->request.name);
+	if (ret || !s->opt.quiet)
+		say_taken(s, ret);
+	if (ret == -EPIPE)
+		ret = 0;
+	s->lost |= !ret && snapshot_has_lost(&s->shot);
+	s->failed |= !!ret;
+	snapshot_close(&s->shot);
+	return ret;
+}
+
+/* A full disk may have room again for the next one; an instance that is gone stays so. */
+static bool may_go_on(int error)
+{
+	return !error || error == -ENOSPC || error == -EDQUOT || error == -EFBIG ||
+	       error == -ENOMEM || error == -EAGAIN || error == -EBUSY;
+}
+
+static void take_each(struct snap *s)
+{
+	struct snap_wait *w = NULL;
+	int ret = check_folder(s);
+
+	if (!ret)
+		ret = snap_wait_begin(&w, &s->opt.cause);
+	if (!ret && !s->opt.quiet)
+		say("%s: waiting; Ctrl-C ends it", s->request.name);
+	while (!ret && (ret = snap_wait_next(w)) > 0) {
+		ret = take(s);
+		if (may_go_on(ret))
+			ret = 0;
+	}
+	s->failed |= ret < 0;
+	s->failed |= !!snap_wait_end(w);
+}
+
+static int find_instance(struct snap *s)
+{
+	const char *name = s->opt.sel.instance ? s->opt.sel.instance : SESSION_TOP;
+	bool top = !strcmp(name, SESSION_TOP);
+	int ret = tracemap_find_dir(&s->dir, top ? NULL : name);
+
+	if (ret == -ENXIO)
+		ret = -ENOENT;	/* there is a tracefs, but no such folder */
+	if (ret)
+		return complain(top ? ABOUT_TRACEFS : ABOUT_INSTANCE, ret, "instance %s", name);
+	s->request = (struct snapshot_request){
+		.dir = s->dir,
+		.name = top ? "top level" : name,
+		.cpus = s->opt.sel.cpus,
+		.nr_cpus = s->opt.sel.nr_cpus,
+		.last = s->opt.last,
+		.consume = s->opt.consume,
+	};
+	return 0;
+}
+
+static int run(struct snap *s)
+{
+	if (find_instance(s))
+		return EXIT_FAILED;
+	signal(SIGXFSZ, SIG_IGN);	/* ulimit -f is an error like any other */
+	if (snap_waits(&s->opt.cause))
+		take_each(s);
+	else if (!stop_on_signals())
+		take(s);
+	else
+		s->failed = true;
+	if (s->failed)
+		return EXIT_FAILED;
+	return s->opt.strict && s->lost ? EXIT_LOST : EXIT_OK;
+}
+
+/* ---- Options ---- */
+
+enum {
+	OPT_LAST = 0x200, OPT_JSON, OPT_CONSUME, OPT_STRICT, OPT_WHEN, OPT_SIGNAL, OPT_EVERY,
+	OPT_AFTER, OPT_KEEP, OPT_SIZE,
+};
+
+static const struct option names[] = {
+	{ "instance", required_argument, NULL, 'i' },
+	{ "cpus", required_argument, NULL, 'C' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "last", required_argument, NULL, OPT_LAST },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "consume", no_argument, NULL, OPT_CONSUME },
+	{ "strict", no_argument, NULL, OPT_STRICT },
+	{ "when", required_argument, NULL, OPT_WHEN },
+	{ "signal", required_argument, NULL, OPT_SIGNAL },
+	{ "every", required_argument, NULL, OPT_EVERY },
+	{ "after", required_argument, NULL, OPT_AFTER },
+	{ "keep", required_argument, NULL, OPT_KEEP },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+static const char usage[] =
+	"usage: tracemap snap [OPTION]...\n"
+	"Print, or write to a file, what the buffers of an instance hold now, all CPUs in the\n"
+	"order of time. Tracing goes on, and nothing is taken from other readers.\n"
+	"\n"
+	"  tracemap snap -i mine --last 2s | less\n"
+	"  tracemap snap -i mine --last 5s --when oom:mark_victim --after 200ms --keep 5 -o oom.dat\n"
+	"\n"
+	"What to take:\n"
+	"  -i, --instance NAME   of this instance (default: /, the top level)\n"
+	"  -C, --cpus LIST       of these CPUs, e.g. 0,2-3 (default: all)\n"
+	"      --last TIME       only events of so many seconds, or 500ms, 10s, 5m, 1h\n"
+	"      --consume         where the kernel has no live view: take the events\n"
+	"Where to:\n"
+	"  -o, --output FILE     a file for trace-cmd report and KernelShark, - for a pipe\n"
+	"                        (default: print the events)\n"
+	"      --json            print an object a line\n"
+	"  -q, --quiet           no sum at the end\n"
+	"      --strict          exit with 3 if events were overwritten before they were read\n"
+	"When, to files named by time (trace.dat: trace-20261125-235959.123.dat), until Ctrl-C:\n"
+	"      --when EVENT      each time SYSTEM:EVENT[:FILTER] happens\n"
+	"      --signal SIGNAL   each time this signal comes, USR1 or USR2\n"
+	"      --every TIME      so often\n"
+	"      --after TIME      so long after what it is for, to see what came of it\n"
+	"      --keep N          no more than so many files: the oldest are removed\n"
+	"      --size SIZE       no more than so many bytes of all files, k, M, G understood\n"
+	"\n"
+	"Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n";
+
+static int parse_cause(struct options *opt, int option)
+{
+	switch (option) {
+	case OPT_WHEN:
+		opt->cause.when = optarg;
+		return snap_wait_event(optarg);
+	case OPT_SIGNAL:
+		return snap_wait_signal(optarg, &opt->cause.signal);
+	case OPT_EVERY:
+		return value_seconds("--every", optarg, &opt->cause.every);
+	case OPT_AFTER:
+		return value_seconds("--after", optarg, &opt->cause.after);
+	case OPT_KEEP:
+		return value_size("--keep", optarg, &opt->limits.keep);
+	case OPT_SIZE:
+		return value_size("--size", optarg, &opt->limits.size);
+	default:
+		return value_no_option("snap");
+	}
+}
+
+static int parse_option(struct options *opt, int option)
+{
+	switch (option) {
+	case 'i':
+	case 'C':
+		return selection_option(&opt->sel, option, optarg) < 0 ? -EINVAL : 0;
+	case 'o':
+		opt->output = optarg;
+		return 0;
+	case 'q':
+		opt->quiet = true;
+		return 0;
+	case OPT_LAST:
+		return value_seconds("--last", optarg, &opt->last);
+	case OPT_JSON:
+		opt->json = true;
+		return 0;
+	case OPT_CONSUME:
+		opt->consume = true;
+		return 0;
+	case OPT_STRICT:
+		opt->strict = true;
+		return 0;
+	default:
+		return parse_cause(opt, option);
+	}
+}
+
+static int check_options(struct options *opt)
+{
+	bool waits = snap_waits(&opt->cause);
+
+	if (opt->json && opt->output) {
+		say("--json prints, and -o writes another format: choose one");
+		return -EINVAL;
+	}
+	if (!waits && (opt->cause.after || opt->limits.keep || opt->limits.size)) {
+		say("--after, --keep and --size go with --when, --signal or --every");
+		return -EINVAL;
+	}
+	if (waits && opt->output && !strcmp(opt->output, "-")) {
+		say("--when, --signal and --every write files: - cannot be used, -o FILE names them");
+		return -EINVAL;
+	}
+	if (waits && !opt->output) {
+		say("--when, --signal and --every write files: -o FILE names them");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+static int parse_options(struct options *opt, int argc, char **argv)
+{
+	int option, ret;
+
+	while ((option = getopt_long(argc, argv, "i:C:o:qh", names, NULL)) >= 0) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 1;
+		}
+		ret = parse_option(opt, option);
+		if (ret)
+			return ret;
+	}
+	if (optind < argc) {
+		say("\"%s\" is no option: see tracemap snap --help", argv[optind]);
+		return -EINVAL;
+	}
+	return check_options(opt);
+}
+
+int cmd_snap(int argc, char **argv)
+{
+	struct snap s = { .out = { .fd = STDOUT_FILENO } };
+	int ret = parse_options(&s.opt, argc, argv), status = EXIT_USAGE;
+
+	if (ret > 0)
+		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	else if (!ret)
+		status = run(&s);
+	output_free(&s.out);
+	selection_free(&s.opt.sel);
+	free(s.dir);
+	return status;
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A snapshot as a trace.dat file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <event-parse.h>
+#include <tracemap-event.h>
+
+#include "advice.h"
+#include "losses.h"
+#include "snap_file.h"
+#include "stop.h"
+#include "trace_dat.h"
+
+/* ---- Pages ---- */
+
+/**
+ * struct taker - the pages of a CPU being made
+ * @d: where they go
+ * @s: the snapshot
+ * @i: the index of the CPU
+ * @missed: how many lost events the next page has to tell
+ * @zeros: a page of these
+ */
+struct taker {
+	struct snap_data *d;
+	struct snapshot *s;
+	unsigned int i;
+	uint64_t missed;
+	void *zeros;
+};
+
+static void count(struct taker *k, const struct subbuf_record *r)
+{
+	uint16_t id;
+
+	if (r->size >= sizeof(id)) {
+		memcpy(&id, r->data, sizeof(id));
+		k->d->ids[id] = 1;
+	}
+	snapshot_count(k->s, r->ts);
+}
+
+/*
+ * Pass the records that are not wanted. Returns false if that is all of them. A loss in front
+ * of those is none.
+ */
+static bool find_first(struct taker *k, struct tracemap_batch *b, struct dat_piece *piece)
+{
+	struct subbuf_record r;
+	struct subbuf_iter before = b->it;
+
+	piece->missed = k->missed;
+	while (tracemap_batch_next(b, &r)) {
+		snapshot_read(k->s, k->i);
+		if (r.ts >= k->s->from) {
+			piece->start = subbuf_pos(&before);
+			piece->ts = before.ts;
+			count(k, &r);
+			return true;
+		}
+		before = b->it;
+		piece->missed = 0;
+		k->missed = 0;
+	}
+	return false;
+}
+
+static int add_pages(struct taker *k, const struct dat_piece *piece)
+{
+	struct bytes *to = &k->d->pages[tracemap_cpu_number(tracemap_get_cpu(k->s->t, k->i))];
+	struct dat_page pages[DAT_PAGES_MAX];
+	int nr = dat_pages(piece, k->zeros, pages);
+
+	for (int i = 0; i < nr; i++) {
+		for (int j = 0; j < pages[i].nr_parts; j++)
+			bytes_add(to, pages[i].part[j].iov_base, pages[i].part[j].iov_len);
+	}
+	if (nr) {
+		snapshot_lost(k->s, k->i, piece->missed);
+		k->missed = 0;
+	}
+	return to->error;
+}
+
+static int take_batch(struct taker *k, struct tracemap_batch *b)
+{
+	struct dat_piece piece = { .format = &k->d->format };
+	struct subbuf_record r;
+
+	k->missed = losses_add(k->missed, b->missed);
+	/* dat_pages() looks at the records only, and there may be no header before them. */
+	piece.subbuf = (const void *)((uintptr_t)b->it.data - k->d->format.data_offset);
+	if (!find_first(k, b, &piece))
+		return 0;
+	while (tracemap_batch_next(b, &r)) {
+		snapshot_read(k->s, k->i);
+		count(k, &r);
+	}
+	piece.end = subbuf_pos(&b->it);
+	return add_pages(k, &piece);
+}
+
+static bool may_take(const struct snapshot *s, unsigned int i)
+{
+	return !s->consumes || s->cpus[i].left;
+}
+
+static int take_cpu(struct taker *k)
+{
+	struct tracemap_cpu *cpu = tracemap_get_cpu(k->s->t, k->i);
+	struct tracemap_batch *b;
+	int ret = 1;
+
+	k->missed = 0;
+	while (ret >= 0 && may_take(k->s, k->i)) {
+		ret = tracemap_cpu_fetch(cpu, &b);
+		if (!ret && k->s->consumes)
+			break;
+		if (ret > 0)
+			ret = take_batch(k, b);
+		else if (!ret)
+			usleep(1000);	/* the writer was too quick for once */
+		else if (ret != -ENODATA)
+			ret = snapshot_error(ret, tracemap_cpu_number(cpu));
+	}
+	/* A loss behind which there is no event has no page to be told in. */
+	snapshot_lost(k->s, k->i, k->missed);
+	return ret == -ENODATA ? 0 : ret;
+}
+
+static int take_format(struct snap_data *d, const struct snapshot *s)
+{
+	struct tracemap_raw raw;
+	int ret = tracemap_cpu_raw(tracemap_get_cpu(s->t, 0), &raw);
+
+	if (ret)
+		return ret;
+	for (unsigned int i = 0; i < s->nr_cpus; i++) {
+		unsigned int number = tracemap_cpu_number(tracemap_get_cpu(s->t, i));
+
+		if (number >= d->nr_cpus)
+			d->nr_cpus = number + 1;
+	}
+	d->format = raw.format;
+	d->pages = calloc(d->nr_cpus, sizeof(*d->pages));
+	return raw.format.data_offset > DAT_PAGE_HEADER_MAX ? -EPROTO : d->pages ? 0 : -ENOMEM;
+}
+
+static int take_pages(struct snap_data *d, struct snapshot *s)
+{
+	struct taker k = { .d = d, .s = s, .zeros = calloc(1, d->format.subbuf_size) };
+	int ret = k.zeros ? 0 : -ENOMEM;
+
+	for (k.i = 0; k.i < s->nr_cpus && ret >= 0; k.i++)
+		ret = take_cpu(&k);
+	free(k.zeros);
+	return ret < 0 ? ret : 0;
+}
+
+/* ---- What is in front ---- */
+
+/* The buffers may have events that are not switched on any more. */
+static int add_events(struct snap_data *d, const char *dir)
+{
+	struct tracemap_decoder *decoder;
+	int ret = tracemap_decoder_new(&decoder, dir);
+
+	for (unsigned int id = 0; !ret && id < sizeof(d->ids); id++) {
+		struct tep_event *event;
+
+		if (!d->ids[id])
+			continue;
+		event = tracemap_decoder_event(decoder, id);
+		if (event && strcmp(event->system, "ftrace"))
+			ret = trace_head_add_event(d->head, event->system, event->name);
+	}
+	tracemap_decoder_free(decoder);
+	return ret;
+}
+
+static int take_head(struct snap_data *d, const char *dir)
+{
+	char *top;
+	int ret = tracemap_find_dir(&top, NULL);
+
+	if (ret)
+		return ret;
+	ret = trace_head_new(&d->head, top, dir, d->nr_cpus, d->format.subbuf_size);
+	free(top);
+	if (!ret)
+		ret = add_events(d, dir);
+	if (ret)
+		return ret;
+	return trace_dat_front(&d->front, d->head, d->nr_cpus, d->format.subbuf_size, d->pages);
+}
+
+int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
+{
+	int ret = take_format(d, s);
+
+	if (!ret)
+		ret = take_pages(d, s);
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "%s", dir);
+	ret = take_head(d, dir);
+	return ret ? complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir) : 0;
+}
+
+void snap_data_free(struct snap_data *d)
+{
+	for (unsigned int i = 0; d->pages && i < d->nr_cpus; i++)
+		bytes_free(&d->pages[i]);
+	free(d->pages);
+	trace_head_free(d->head);
+	bytes_free(&d->front);
+	memset(d, 0, sizeof(*d));
+}
+
+uint64_t snap_data_size(const struct snap_data *d)
+{
+	uint64_t size = d->front.size;
+
+	for (unsigned int i = 0; i < d->nr_cpus; i++)
+		size += d->pages[i].size;
+	return size;
+}
+
+/* ---- The file ---- */
+
+static int put(int fd, const struct bytes *b)
+{
+	const char *data = b->data;
+
+	for (size_t size = b->size; size; ) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			data += n;
+			size -= n;
+		}
+	}
+	return 0;
+}
+
+/*
+ * To a pipe no more than it has room for when poll() says so, and so write() does not wait.
+ * A signal ends it.
+ */
+static int put_waiting(int fd, const struct bytes *b)
+{
+	const char *data = b->data;
+
+	for (size_t size = b->size; size; ) {
+		struct pollfd p[] = {
+			{ .fd = fd, .events = POLLOUT },
+			{ .fd = stop_fd, .events = POLLIN },
+		};
+		ssize_t n = 0;
+
+		poll(p, 2, -1);
+		if (stop_signals())
+			return -EINTR;
+		if (p[1].revents)
+			stop_clear_fd();
+		if (p[0].revents)
+			n = write(fd, data, size < PIPE_BUF ? size : PIPE_BUF);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (n > 0) {
+			data += n;
+			size -= n;
+		}
+	}
+	return 0;
+}
+
+static int put_all(const struct snap_data *d, int fd,
+		   int (*put_one)(int fd, const struct bytes *b))
+{
+	int ret = put_one(fd, &d->front);
+
+	for (unsigned int i = 0; i < d->nr_cpus && !ret; i++)
+		ret = put_one(fd, &d->pages[i]);
+	return ret;
+}
+
+/* A file that has no name yet is gone with the program; where there is none such, it has one. */
+static int open_unnamed(const char *path, char **name)
+{
+	char *copy = strdup(path);
+	int fd, error;
+
+	if (!copy || asprintf(name, "%s.%d.new", path, getpid()) < 0) {
+		*name = NULL;
+		free(copy);
+		return -ENOMEM;
+	}
+	fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+	error = errno;
+	free(copy);
+	if (fd < 0 && (error == EOPNOTSUPP || error == EISDIR || error == EINVAL)) {
+		fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		error = errno;
+	}
+	return fd < 0 ? -error : fd;
+}
+
+/* Give @fd the name @path. What it is called so far, if anything, is @name. */
+static int give_name(int fd, const char *name, const char *path, bool is_new)
+{
+	char self[64];
+	struct stat st;
+	bool is_named = !fstat(fd, &st) && st.st_nlink;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!is_named && !linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
+		return 0;
+	if (!is_named && (errno != EEXIST || is_new))
+		return -errno;
+	if (!is_named && linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW))
+		return -errno;
+	if (renameat2(AT_FDCWD, name, AT_FDCWD, path, is_new ? RENAME_NOREPLACE : 0)) {
+		int error = errno;
+
+		unlink(name);
+		return -error;
+	}
+	return 0;
+}
+
+/* A file is replaced if it has another trace, and is not being recorded. */
+static int check_replaced(const char *path)
+{
+	char begin[TRACE_HEAD_MAGIC_SIZE];
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : complain(ABOUT_OUTPUT, errno, "%s", path);
+	n = pread(fd, begin, sizeof(begin), 0);
+	if (n && (n < (ssize_t)sizeof(begin) || !trace_head_magic(begin))) {
+		say("%s: it is no trace.dat file, and is not overwritten: remove it, or choose another name with -o",
+		    path);
+		ret = -EMEDIUMTYPE;
+	} else if (flock(fd, LOCK_EX | LOCK_NB) || trace_dat_is_unfinished(path)) {
+		say("%s: it is being recorded, or was not finished, see tracemap record --restore: -o takes another name",
+		    path);
+		ret = -EBUSY;
+	}
+	close(fd);
+	return ret;
+}
+
+static int write_regular(const struct snap_data *d, const char *path, bool is_new)
+{
+	char *name = NULL;
+	int fd = open_unnamed(path, &name), ret = fd < 0 ? fd : put_all(d, fd, put);
+	struct stat st;
+
+	if (!ret && fdatasync(fd))
+		ret = -errno;
+	if (!ret)
+		ret = give_name(fd, name, path, is_new);
+	else if (fd >= 0 && !fstat(fd, &st) && st.st_nlink)
+		unlink(name);
+	if (fd >= 0)
+		close(fd);
+	free(name);
+	if (ret == -EEXIST && is_new)
+		return ret;
+	if (ret)
+		say("%s: %s: nothing was written", path, strerror(-ret));
+	return ret;
+}
+
+/* A pipe, a terminal, a device. Its reader may take nothing for ever. */
+static int write_other(const struct snap_data *d, const char *path, int fd)
+{
+	int ret = fd < 0 ? -errno : 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (!ret)
+		ret = put_all(d, fd, put_waiting);
+	if (ret == -EINTR)
+		say("%s: a signal came: what is written is not all", path);
+	else if (ret && ret != -EPIPE)
+		complain(ABOUT_OUTPUT, ret, "%s", path);
+	return ret;
+}
+
+int snap_data_write(const struct snap_data *d, const char *path, bool is_new)
+{
+	struct stat st;
+	int fd, ret;
+
+	if (!strcmp(path, "-"))
+		return write_other(d, "standard output", STDOUT_FILENO);
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		ret = write_other(d, path, fd);
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	ret = is_new ? 0 : check_replaced(path);
+	return ret ? ret : write_regular(d, path, is_new);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A snapshot as a trace.dat file, gathered in memory, and written when it is whole.
+ */
+#ifndef _TRACEMAP_SNAP_FILE_H
+#define _TRACEMAP_SNAP_FILE_H
+
+#include "bytes.h"
+#include "snapshot.h"
+
+struct trace_head;
+
+/**
+ * struct snap_data - the pages of a file
+ * @format: the layout of a page
+ * @nr_cpus: for how many CPUs the file has data, whose numbers are below this
+ * @pages: of each of these CPUs
+ * @ids: whether there is an event of each id
+ * @head: what tells how to decode them
+ * @front: all that stands in front of them
+ */
+struct snap_data {
+	struct subbuf_format format;
+	unsigned int nr_cpus;
+	struct bytes *pages;
+	unsigned char ids[1 << 16];
+	struct trace_head *head;
+	struct bytes front;
+};
+
+/* Take all of the snapshot, and what is needed to decode it. A negative errno was told. */
+int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir);
+void snap_data_free(struct snap_data *d);
+
+/* How large the file is going to be. */
+uint64_t snap_data_size(const struct snap_data *d);
+
+/*
+ * Write it, to standard output if @path is "-". A regular file of that name has all of it
+ * or is as it was before, whatever ends the program. If @is_new it must not be there yet.
+ * Returns 0, or a negative errno which the user was told, but for -EEXIST, and for -EPIPE:
+ * the reader of a pipe has had enough.
+ */
+int snap_data_write(const struct snap_data *d, const char *path, bool is_new);
+
+#endif /* _TRACEMAP_SNAP_FILE_H */

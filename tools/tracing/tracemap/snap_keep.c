@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files named by time, the oldest of which make room.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "snap_keep.h"
+
+/* A digit of the time is a 0 here. */
+static const char pattern[] = "-00000000-000000.000";
+
+/* Where what ends the name begins: ".dat", or nothing. */
+static size_t stem_of(const char *path)
+{
+	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *dot = strrchr(file, '.');
+
+	return dot && dot != file ? (size_t)(dot - path) : strlen(path);
+}
+
+char *snap_keep_name(const char *path)
+{
+	size_t stem = stem_of(path);
+	char time[32], *name;
+	struct timespec now;
+	struct tm tm;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &tm);
+	strftime(time, sizeof(time), "%Y%m%d-%H%M%S", &tm);
+	if (asprintf(&name, "%.*s-%s.%03ld%s", (int)stem, path, time, now.tv_nsec / 1000000,
+		     path + stem) < 0)
+		return NULL;
+	return name;
+}
+
+static int is_time(const char *text)
+{
+	for (size_t i = 0; i < sizeof(pattern) - 1; i++) {
+		if (pattern[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != pattern[i])
+			return 0;
+	}
+	return 1;
+}
+
+/* Is it a name that snap_keep_name() gives for a file @wanted? */
+static int is_ours(const char *name, const char *wanted)
+{
+	size_t stem = stem_of(wanted), length = strlen(name);
+
+	return length == strlen(wanted) + sizeof(pattern) - 1 && !strncmp(name, wanted, stem) &&
+	       is_time(name + stem) &&
+	       !strcmp(name + stem + sizeof(pattern) - 1, wanted + stem);
+}
+
+/**
+ * struct kept - the files that are there
+ * @nr: how many
+ * @size: bytes of all of them
+ * @oldest: the name of the oldest; empty: there is none
+ */
+struct kept {
+	unsigned long long nr;
+	unsigned long long size;
+	char oldest[256];
+};
+
+/* Later ones have later names. */
+static void look_at(struct kept *k, int folder, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return;
+	k->nr++;
+	k->size += st.st_size;
+	if (!*k->oldest || strcmp(name, k->oldest) < 0)
+		snprintf(k->oldest, sizeof(k->oldest), "%s", name);
+}
+
+static void look(struct kept *k, DIR *dir, const char *file)
+{
+	struct dirent *entry;
+
+	*k = (struct kept){ .nr = 0 };
+	rewinddir(dir);
+	while ((entry = readdir(dir))) {
+		if (is_ours(entry->d_name, file))
+			look_at(k, dirfd(dir), entry->d_name);
+	}
+}
+
+static int is_too_much(const struct kept *k, const struct snap_limits *limits, uint64_t size)
+{
+	return (limits->keep && k->nr >= limits->keep) ||
+	       (limits->size && k->size + size > limits->size);
+}
+
+/* Another recorder of such files, or the user, may have removed it meanwhile. */
+static int remove_oldest(DIR *dir, const char *file, const struct snap_limits *limits,
+			 uint64_t size)
+{
+	struct kept k;
+
+	for (;;) {
+		look(&k, dir, file);
+		if (!is_too_much(&k, limits, size))
+			return 0;
+		if (unlinkat(dirfd(dir), k.oldest, 0) && errno != ENOENT)
+			return -errno;
+	}
+}
+
+int snap_keep_check(const char *path)
+{
+	char *copy = strdup(path);
+	int ret = copy ? 0 : -ENOMEM;
+
+	/* As it writes: access() would ask for the real user. */
+	if (copy && faccessat(AT_FDCWD, dirname(copy), R_OK | W_OK | X_OK, AT_EACCESS))
+		ret = -errno;
+	free(copy);
+	return ret;
+}
+
+int snap_keep_make_room(const char *path, const struct snap_limits *limits, uint64_t size)
+{
+	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	char *copy;
+	DIR *dir;
+	int ret;
+
+	if (limits->size && size > limits->size)
+		return -EFBIG;
+	copy = strdup(path);
+	dir = copy ? opendir(dirname(copy)) : NULL;
+	ret = dir ? remove_oldest(dir, file, limits, size) : copy ? -errno : -ENOMEM;
+	if (dir)
+		closedir(dir);
+	free(copy);
+	return ret;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * snap_keep.h: names by time, and no more files than wanted; trace_dat_put(): a file that is
+ * written at once is as whole as one that was recorded.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "snap_keep.h"
+#include "trace_dat.h"
+
+static char dir[200], path[240];
+
+/* Once, another program removes the file first. */
+static bool other_is_first;
+__typeof__(unlinkat) __real_unlinkat;
+
+int __wrap_unlinkat(int folder, const char *name, int flags)
+{
+	if (other_is_first)
+		__real_unlinkat(folder, name, flags);
+	other_is_first = false;
+	return __real_unlinkat(folder, name, flags);
+}
+
+static void at(const char *name)
+{
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+}
+
+static int files(void)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+	int nr = 0;
+
+	CHECK(d);
+	while ((entry = readdir(d)))
+		nr += entry->d_name[0] != '.';
+	closedir(d);
+	return nr;
+}
+
+static bool is_there(const char *name)
+{
+	at(name);
+	return !access(path, F_OK);
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *path, *begin, *end;
+	} cases[] = {
+		{ "a/trace.dat", "a/trace-2", ".dat" }, { "a.b/trace", "a.b/trace-2", "" },
+		{ "x.y.dat", "x.y-2", ".dat" }, { "./.dat", "./.dat-2", "" },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *name = snap_keep_name(cases[i].path);
+		size_t end = strlen(cases[i].end);
+
+		CHECK(name && !strncmp(name, cases[i].begin, strlen(cases[i].begin)));
+		CHECK(strlen(name) == strlen(cases[i].path) + strlen("-20261125-235959.123"));
+		CHECK(!strcmp(name + strlen(name) - end, cases[i].end));
+		free(name);
+	}
+}
+
+static void make_some(void)
+{
+	make_file(dir, "t-20261125-000000.001.dat", "1111");
+	make_file(dir, "t-20261125-000000.002.dat", "2222");
+	make_file(dir, "t-20261125-000000.003.dat", "3333");
+	/* None of them is ours. */
+	make_file(dir, "t.dat", "mine");
+	make_file(dir, "t-20261125-000000.00x.dat", "mine");
+	make_file(dir, "u-20261125-000000.000.dat", "mine");
+	make_file(dir, "t-20261125-000000.000.dat.gz", "mine");
+	make_file(dir, "t-20261125-000000.000", "mine");
+}
+
+static void test_room(void)
+{
+	struct snap_limits limits = { .keep = 0 };
+
+	make_some();
+	at("t.dat");
+	CHECK(!snap_keep_make_room(path, &limits, 1000) && files() == 8);
+	limits.keep = 4;
+	CHECK(!snap_keep_make_room(path, &limits, 1000) && files() == 8);
+	limits.keep = 3;
+	other_is_first = true;
+	CHECK(!snap_keep_make_room(path, &limits, 1000) && files() == 7);
+	CHECK(!other_is_first);
+	CHECK(!is_there("t-20261125-000000.001.dat") && is_there("t-20261125-000000.002.dat"));
+	at("t.dat");
+	limits = (struct snap_limits){ .size = 12 };
+	CHECK(!snap_keep_make_room(path, &limits, 4) && files() == 7);
+	CHECK(!snap_keep_make_room(path, &limits, 5) && files() == 6);
+	CHECK(is_there("t-20261125-000000.003.dat"));
+	at("t.dat");
+	CHECK(snap_keep_make_room(path, &limits, 13) == -EFBIG && files() == 6);
+	CHECK(!snap_keep_make_room(path, &limits, 12) && files() == 5);
+	limits.keep = 1;
+	CHECK(!snap_keep_make_room(path, &limits, 12) && files() == 5);
+	at("t.dat");
+	CHECK(!snap_keep_check(path) && !snap_keep_check("t.dat"));
+	at("t.dat/t.dat");
+	CHECK(snap_keep_check(path) < 0);
+	at("none/t.dat");
+	CHECK(snap_keep_check(path) == -ENOENT);
+	CHECK(snap_keep_make_room(path, &limits, 1) == -ENOENT);
+}
+
+/* A folder that looks like tracefs. */
+static void make_tracing(const char *top)
+{
+	static const char * const files[] = {
+		"events/header_page", "events/header_event", "events/ftrace/print/format",
+		"set_event", "trace_clock", "saved_cmdlines", "printk_formats", "current_tracer",
+		"events/a/b/format",
+	};
+
+	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		make_file(top, files[i], "[local]\n");
+}
+
+static void test_front(void)
+{
+	struct bytes front = { .error = 0 };
+	struct trace_dat_restored restored;
+	struct trace_head *head;
+	struct bytes data[3] = { { .error = 0 } };
+	static char page[4096];
+	char top[220];
+	int fd;
+
+	snprintf(top, sizeof(top), "%s/tracing", dir);
+	CHECK(!mkdir(top, 0700));
+	make_tracing(top);
+	CHECK(!trace_head_new(&head, top, top, 3, sizeof(page)));
+	CHECK(!trace_head_add_event(head, "a", "b") && !trace_head_add_event(head, "a", "none"));
+	for (int i = 0; i < 5; i++) {
+		memset(page, i, sizeof(page));
+		bytes_add(&data[i < 2 ? 0 : 2], page, sizeof(page));
+	}
+	at("put.dat");
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	CHECK(fd >= 0 && !trace_dat_front(&front, head, 3, sizeof(page), data));
+	CHECK(write(fd, front.data, front.size) == (ssize_t)front.size);
+	for (int i = 0; i < 3; i++)
+		CHECK(write(fd, data[i].data, data[i].size) == (ssize_t)data[i].size);
+	CHECK(lseek(fd, 0, SEEK_CUR) % sizeof(page) == 0);
+	CHECK(pread(fd, page, sizeof(page), lseek(fd, -(off_t)sizeof(page), SEEK_END)) > 0);
+	CHECK(page[0] == 4 && page[4095] == 4);
+	CHECK(!trace_dat_is_unfinished(path));
+	CHECK(!trace_dat_restore(path, false, NULL, &restored) && restored.size == 5 * 4096);
+	close(fd);
+	bytes_free(&front);
+	for (int i = 0; i < 3; i++)
+		bytes_free(&data[i]);
+	trace_head_free(head);
+}
+
+int main(int argc, char **argv)
+{
+	char command[300];
+
+	snprintf(dir, sizeof(dir), "%s/snap_test.d", argc > 1 ? argv[1] : ".");
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	CHECK(!system(command) && !mkdir(dir, 0700));
+	test_names();
+	test_room();
+	test_front();
+	CHECK(!system(command));
+	printf("ok - snap\n");
+	return 0;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Waiting for what a snapshot is taken for.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tracemap.h>
+
+#include "advice.h"
+#include "clock.h"
+#include "events.h"
+#include "loop.h"
+#include "session.h"
+#include "snap_wait.h"
+#include "stop.h"
+
+#define BUFFER_KB	"64"	/* of the instance that only has the events waited for */
+
+/**
+ * struct snap_wait - a wait
+ * @cause: what is waited for
+ * @session: the instance that has the event, if one is waited for
+ * @t: its buffers
+ * @online: the CPUs that may have one
+ * @incomplete: a CPU is not read, said
+ * @every: when the next one is due by the time, ns
+ * @due: when one is due as something has happened, ns; 0: nothing has
+ */
+struct snap_wait {
+	const struct snap_cause *cause;
+	struct session *session;
+	struct tracemap *t;
+	struct online online;
+	bool incomplete;
+	uint64_t every;
+	uint64_t due;
+};
+
+/* ---- Signals ---- */
+
+static int signalled;
+
+/* stop_fd becomes readable, as it does for others that are no reason to stop. */
+static void handle(int sig)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	(void)sig;
+	__atomic_store_n(&signalled, 1, __ATOMIC_RELAXED);
+	while (write(stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	errno = saved;
+}
+
+int snap_wait_signal(const char *name, int *signal)
+{
+	const char *plain = strncmp(name, "SIG", 3) ? name : name + 3;
+
+	*signal = !strcmp(plain, "USR1") ? SIGUSR1 : !strcmp(plain, "USR2") ? SIGUSR2 : 0;
+	if (*signal)
+		return 0;
+	say("--signal %s: it is USR1 or USR2; others end the program", name);
+	return -EINVAL;
+}
+
+/* ---- The event ---- */
+
+int snap_wait_event(const char *when)
+{
+	const char *colon = strchr(when, ':');
+
+	if (colon && colon > when && colon[1] && colon[1] != ':')
+		return 0;
+	say("--when %s: it is SYSTEM:EVENT[:FILTER], such as oom:mark_victim", when);
+	return -EINVAL;
+}
+
+/* "sched:sched_switch:prev_prio < 100" */
+static int enable(struct session *session, const char *when)
+{
+	char *event = strdup(when), *filter;
+	int ret;
+
+	if (!event)
+		return complain(ABOUT_SETTING, ENOMEM, "--when %s", when);
+	filter = strchr(event, ':');
+	filter = filter ? strchr(filter + 1, ':') : NULL;
+	if (filter)
+		*filter++ = 0;
+	ret = events_enable(session, event, filter);
+	free(event);
+	return ret;
+}
+
+static int open_event(struct snap_wait *w)
+{
+	struct tracemap_options o = tracemap_default_options();
+	int ret = session_open(&w->session, NULL);
+
+	if (ret)
+		return ret;
+	session_try(w->session, "buffer_size_kb", BUFFER_KB);
+	ret = session_hide_self(w->session, false);
+	if (!ret)
+		ret = enable(w->session, w->cause->when);
+	if (ret)
+		return ret;
+	online_begin(&w->online);
+	ret = tracemap_open(&w->t, session_dir(w->session), &o);
+	return ret ? complain(ABOUT_BUFFER, ret, "%s", session_dir(w->session)) : 0;
+}
+
+/* A CPU that was never online has no buffer; now it may have one. */
+static void add_cpus(struct snap_wait *w)
+{
+	int ret = online_changed(&w->online) ? tracemap_rescan(w->t) : 0;
+
+	if (ret < 0) {
+		complain(ABOUT_BUFFER, ret, "a CPU that came online");
+		w->incomplete = true;
+	}
+}
+
+/* Take all events there are. Returns whether there was one, or a negative errno, told. */
+static int take_events(struct snap_wait *w)
+{
+	struct tracemap_record rec;
+	int ret, any = 0;
+
+	add_cpus(w);
+	for (unsigned int i = 0; i < tracemap_nr_cpus(w->t); i++) {
+		struct tracemap_cpu *cpu = tracemap_get_cpu(w->t, i);
+
+		while ((ret = tracemap_cpu_next(cpu, &rec)) > 0)
+			any = 1;
+		if (ret < 0 && ret != -EINTR && ret != -EBADMSG)
+			return complain(ABOUT_BUFFER, ret, "--when");
+	}
+	return any;
+}
+
+/* ---- Waiting ---- */
+
+bool snap_waits(const struct snap_cause *cause)
+{
+	return cause->when || cause->signal || cause->every;
+}
+
+static uint64_t later(double seconds)
+{
+	return now_ns() + (uint64_t)(seconds * 1e9);
+}
+
+int snap_wait_begin(struct snap_wait **wait, const struct snap_cause *cause)
+{
+	struct sigaction sa = { .sa_handler = handle };
+	struct snap_wait *w = calloc(1, sizeof(*w));
+	int ret;
+
+	*wait = w;
+	if (!w)
+		return complain(ABOUT_BUFFER, ENOMEM, "waiting");
+	w->cause = cause;
+	ret = cause->when ? open_event(w) : 0;
+	if (ret)
+		return ret;
+	ret = stop_on_signals();
+	if (!ret && cause->signal)
+		sigaction(cause->signal, &sa, NULL);
+	if (!ret && cause->every)
+		w->every = later(cause->every);
+	if (!ret && w->session)
+		ret = session_trace(w->session, true);
+	return ret;
+}
+
+/* Note what has happened. Returns a negative errno if the event cannot be read. */
+static int look(struct snap_wait *w)
+{
+	int any = w->t ? take_events(w) : 0;
+
+	if (any < 0)
+		return any;
+	any |= __atomic_exchange_n(&signalled, 0, __ATOMIC_RELAXED);
+	if (w->every && now_ns() >= w->every) {
+		w->every = later(w->cause->every);
+		any = 1;
+	}
+	/* What happens until then is in that snapshot as well. */
+	if (any && !w->due)
+		w->due = later(w->cause->after);
+	return 0;
+}
+
+/* Milliseconds until something is due by the time, or to look at the CPUs; -1: nothing is. */
+static int patience(const struct snap_wait *w)
+{
+	uint64_t now = now_ns(), at = w->due ? w->due : w->every;
+	uint64_t most = w->t ? LOOP_CPUS_MS : 1000000;
+
+	if (w->due && w->every && w->every < at)
+		at = w->every;
+	if (!at)
+		return w->t ? LOOP_CPUS_MS : -1;
+	return at <= now ? 0 : (at - now) / 1000000 < most ? (at - now) / 1000000 + 1 : most;
+}
+
+/* Returns 0, or a negative errno, told. */
+static int sleep_till_more(struct snap_wait *w)
+{
+	struct pollfd p[] = {
+		{ .fd = stop_fd, .events = POLLIN },
+		{ .fd = w->t ? tracemap_fd(w->t) : -1, .events = POLLIN },
+	};
+	int ms = patience(w), again = w->t ? tracemap_arm(w->t) : 0;
+
+	if (again < 0)
+		return complain(ABOUT_BUFFER, again, "--when");
+	if (again && (ms < 0 || again < ms))
+		ms = again;
+	if (poll(p, 2, ms) < 0 && errno != EINTR)
+		return complain(ABOUT_BUFFER, errno, "poll");
+	stop_clear_fd();
+	return 0;
+}
+
+int snap_wait_next(struct snap_wait *w)
+{
+	for (;;) {
+		int ret = look(w);
+
+		if (ret < 0)
+			return ret;
+		if (stop_signals())
+			return 0;
+		if (w->due && now_ns() >= w->due) {
+			w->due = 0;
+			return 1;
+		}
+		ret = sleep_till_more(w);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+int snap_wait_end(struct snap_wait *w)
+{
+	int ret;
+
+	if (!w)
+		return 0;
+	tracemap_close(w->t);
+	online_end(&w->online);
+	ret = session_close(w->session) || w->incomplete;
+	free(w);
+	return ret;
+}

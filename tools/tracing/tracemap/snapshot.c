@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A snapshot of an instance, taking nothing where the kernel can.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advice.h"
+#include "snapshot.h"
+#include "stats_file.h"
+#include "text_file.h"
+
+#define AHEAD_MORE	(64ULL << 20)	/* beyond the size of the buffers */
+
+/* ---- Files of the instance ---- */
+
+/* Of all CPUs, what they become by being used included: "14 (expanded: 2816)". */
+static uint64_t bytes_of_buffers(const char *dir)
+{
+	char text[128];
+
+	if (text_file_read(dir, "buffer_total_size_kb", text, sizeof(text)) <= 0)
+		return 0;
+	return text_file_buffer_kib(text) * 1024;
+}
+
+/*
+ * The present time by the trace clock, ns; 0 if it counts something else: then the kernel
+ * prints no fraction.
+ */
+static uint64_t trace_clock_now(const struct snapshot *s, const char *dir)
+{
+	char file[64], text[1024];
+	const char *now;
+	char *dot;
+	uint64_t seconds;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%d/stats",
+		 tracemap_cpu_number(tracemap_get_cpu(s->t, 0)));
+	if (text_file_read(dir, file, text, sizeof(text)) <= 0)
+		return 0;
+	now = strstr(text, "\nnow ts: ");
+	if (!now)
+		return 0;
+	seconds = strtoull(now + strlen("\nnow ts: "), &dot, 10);
+	if (*dot != '.')
+		return 0;
+	return seconds * 1000000000 + strtoull(dot + 1, NULL, 10) * 1000;
+}
+
+static int set_time(struct snapshot *s, const struct snapshot_request *r)
+{
+	uint64_t last = r->last * 1e9;
+
+	s->now = trace_clock_now(s, r->dir);
+	if (!r->last)
+		return 0;
+	if (!s->now) {
+		say("--last: the trace clock of this instance does not count time: see its trace_clock");
+		return -EINVAL;
+	}
+	s->from = s->now > last ? s->now - last : 0;
+	return 0;
+}
+
+/* ---- Asking for it ---- */
+
+static uint64_t unread(const struct tracemap_cpu *cpu)
+{
+	struct tracemap_figures f;
+
+	return tracemap_cpu_figures(cpu, &f) ? 0 : tracemap_figures_unread(&f);
+}
+
+/* How many events a snapshot would take from others, and why it has to. */
+static void say_what_it_takes(const struct snapshot_request *r, int error)
+{
+	const char *why = error == -EBUSY ?
+		"a snapshot trigger, a histogram or a latency tracer uses the buffers" :
+		"this kernel has no live view";
+	struct tracemap_options o = tracemap_default_options();
+	unsigned long long sum = 0;
+	struct tracemap *t;
+
+	o.way = TRACEMAP_READ;
+	o.nr_cpus = r->nr_cpus;
+	o.cpus = r->cpus;
+	if (tracemap_open(&t, r->dir, &o))
+		return;
+	for (unsigned int i = 0; i < tracemap_nr_cpus(t); i++)
+		sum += unread(tracemap_get_cpu(t, i));
+	tracemap_close(t);
+	say("%s: %s, so that what is shown could only be taken: %llu events now, which neither other readers nor the file \"trace\" would have afterwards: --consume does it",
+	    r->name, why, sum);
+}
+
+/* Has the kernel no live view, or is it held off by what takes snapshots? */
+static bool cannot_observe(int error)
+{
+	return error == -EOPNOTSUPP || error == -EBUSY;
+}
+
+static int open_failed(int error, const struct snapshot_request *r)
+{
+	if (cannot_observe(error) && !r->consume)
+		say_what_it_takes(r, error);
+	else
+		complain(ABOUT_BUFFER, error, "%s", r->name);
+	return error;
+}
+
+static int open_buffers(struct snapshot *s, const struct snapshot_request *r)
+{
+	uint64_t size = bytes_of_buffers(r->dir);
+	struct tracemap_options o = tracemap_default_options();
+	int ret;
+
+	o.way = TRACEMAP_OBSERVE;
+	o.nr_cpus = r->nr_cpus;
+	o.cpus = r->cpus;
+	o.ahead_bytes = size + size / 4 + AHEAD_MORE;
+	ret = tracemap_open(&s->t, r->dir, &o);
+	if (cannot_observe(ret) && r->consume) {
+		s->consumes = true;
+		o.way = TRACEMAP_READ;
+		ret = tracemap_open(&s->t, r->dir, &o);
+	}
+	return ret ? open_failed(ret, r) : 0;
+}
+
+/* Where it consumes, no more is taken than there is now. */
+static int set_end(struct snapshot *s, const struct snapshot_request *r)
+{
+	int ret;
+
+	s->nr_cpus = tracemap_nr_cpus(s->t);
+	s->cpus = calloc(s->nr_cpus, sizeof(*s->cpus));
+	if (!s->cpus)
+		return complain(ABOUT_BUFFER, ENOMEM, "%s", r->name);
+	ret = s->consumes ? 0 : tracemap_until_now(s->t);
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "%s", r->name);
+	for (unsigned int i = 0; s->consumes && i < s->nr_cpus; i++) {
+		struct tracemap_figures f;
+
+		if (tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
+			continue;
+		s->cpus[i].left = tracemap_figures_unread(&f);
+		s->cpus[i].consumed = f.consumed;
+	}
+	return 0;
+}
+
+int snapshot_open(struct snapshot *s, const struct snapshot_request *r)
+{
+	int ret;
+
+	memset(s, 0, sizeof(*s));
+	ret = open_buffers(s, r);
+	if (!ret)
+		ret = set_time(s, r);
+	return ret ? ret : set_end(s, r);
+}
+
+void snapshot_close(struct snapshot *s)
+{
+	tracemap_close(s->t);
+	free(s->cpus);
+	s->t = NULL;
+	s->cpus = NULL;
+}
+
+/* ---- What is in it ---- */
+
+unsigned int snapshot_index(const struct snapshot *s, int number)
+{
+	unsigned int i = 0;
+
+	while (i + 1 < s->nr_cpus && tracemap_cpu_number(tracemap_get_cpu(s->t, i)) != number)
+		i++;
+	return i;
+}
+
+bool snapshot_read(struct snapshot *s, unsigned int i)
+{
+	struct snapshot_cpu *c = &s->cpus[i];
+
+	if (!s->consumes)
+		return true;
+	c->taken++;
+	if (!c->left)
+		return false;
+	c->left--;
+	return true;
+}
+
+void snapshot_count(struct snapshot *s, uint64_t ts)
+{
+	if (!s->events++ || ts < s->first)
+		s->first = ts;
+	if (ts > s->last)
+		s->last = ts;
+}
+
+void snapshot_lost(struct snapshot *s, unsigned int i, uint64_t missed)
+{
+	if (missed == TRACEMAP_MISSED_UNKNOWN)
+		s->cpus[i].unknown = true;
+	else
+		s->cpus[i].lost += missed;
+}
+
+bool snapshot_has_lost(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_cpus; i++) {
+		if (s->cpus[i].lost || s->cpus[i].unknown)
+			return true;
+	}
+	return false;
+}
+
+static void say_lost(const struct snapshot *s, unsigned int i)
+{
+	const struct snapshot_cpu *c = &s->cpus[i];
+
+	if (c->lost || c->unknown)
+		say("CPU %d: %s%llu events were overwritten before they were read",
+		    tracemap_cpu_number(tracemap_get_cpu(s->t, i)), c->unknown ? "at least " : "",
+		    (unsigned long long)c->lost + c->unknown);
+}
+
+void snapshot_say(const struct snapshot *s, const char *what)
+{
+	double from = s->now > s->first ? (s->now - s->first) / 1e9 : 0;
+	double to = s->now > s->last ? (s->now - s->last) / 1e9 : 0;
+
+	if (s->now && s->events)
+		say("%s: %llu events of %u CPUs, from %.6f to %.6f seconds before now", what,
+		    s->events, s->nr_cpus, from, to);
+	else
+		say("%s: %llu events of %u CPUs", what, s->events, s->nr_cpus);
+	for (unsigned int i = 0; i < s->nr_cpus; i++)
+		say_lost(s, i);
+}
+
+/*
+ * Has the CPU events in hand that were not asked for yet? By the kernel's count, as to fetch
+ * where there are none would take more.
+ */
+static bool has_in_hand(const struct snapshot *s, unsigned int i)
+{
+	const struct snapshot_cpu *c = &s->cpus[i];
+	struct tracemap_figures f;
+
+	if (tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
+		return false;
+	return f.ahead || f.consumed > c->consumed + c->taken;
+}
+
+static unsigned long long count_taken(struct snapshot *s, unsigned int i)
+{
+	struct tracemap_batch *b;
+	struct subbuf_record r;
+
+	while (has_in_hand(s, i) && tracemap_cpu_fetch(tracemap_get_cpu(s->t, i), &b) > 0) {
+		while (tracemap_batch_next(b, &r))
+			snapshot_read(s, i);
+	}
+	return s->cpus[i].taken;
+}
+
+void snapshot_say_taken(struct snapshot *s, const char *what, const char *done,
+			unsigned long long nr)
+{
+	unsigned long long taken = 0;
+
+	for (unsigned int i = 0; s->consumes && s->cpus && i < s->nr_cpus; i++)
+		taken += count_taken(s, i);
+	if (taken)
+		say("%s: %llu events were taken from the buffers, %llu of these were not %s", what,
+		    taken, taken > nr ? taken - nr : 0, done);
+}
+
+/* What is behind damage is counted as missed. */
+int snapshot_error(int error, int cpu)
+{
+	if (error == -EINTR || error == -EBADMSG)
+		return 0;
+	if (cpu < 0)
+		return complain(ABOUT_BUFFER, error, "reading");
+	return complain(ABOUT_BUFFER, error, "CPU %d", cpu);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A snapshot: what the buffers of an instance hold when it is asked for.
+ *
+ * Where the kernel has the live view no event is taken from consumers, and what the writers do
+ * meanwhile does not matter. Elsewhere a snapshot can only consume, which the user has to
+ * ask for.
+ */
+#ifndef _TRACEMAP_SNAPSHOT_H
+#define _TRACEMAP_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracemap.h>
+
+/**
+ * struct snapshot_request - what the user wants
+ * @dir: the folder of the instance
+ * @name: its name, for messages
+ * @cpus: the CPUs, as in struct tracemap_options
+ * @nr_cpus: how many; 0: all
+ * @last: of how many seconds; 0: all there is
+ * @consume: take the events, where the kernel has no live view
+ */
+struct snapshot_request {
+	const char *dir;
+	const char *name;
+	const int *cpus;
+	unsigned int nr_cpus;
+	double last;
+	bool consume;
+};
+
+/**
+ * struct snapshot_cpu - what one CPU has to give
+ * @left: if it consumes: how many events there were when it was asked for, and are not
+ *	taken yet
+ * @taken: how many were taken
+ * @consumed: how many consumers had taken before that, by the kernel's count
+ * @lost: how many events were overwritten while they were read
+ * @unknown: more were, and the kernel does not tell how many
+ */
+struct snapshot_cpu {
+	uint64_t left;
+	uint64_t taken;
+	uint64_t consumed;
+	uint64_t lost;
+	bool unknown;
+};
+
+/**
+ * struct snapshot - a snapshot that was asked for
+ * @t: the buffers
+ * @consumes: whether events are taken
+ * @now: by the trace clock, when it was asked for; 0 if the clock counts no time
+ * @from: no event before this time stamp is wanted
+ * @cpus: by the index of the CPU in @t
+ * @nr_cpus: how many CPUs there are
+ * @events: how many wanted events there were
+ * @first: the time stamp of the first of them, if there was one
+ * @last: that of the last one
+ */
+struct snapshot {
+	struct tracemap *t;
+	bool consumes;
+	uint64_t now;
+	uint64_t from;
+	struct snapshot_cpu *cpus;
+	unsigned int nr_cpus;
+	unsigned long long events;
+	uint64_t first;
+	uint64_t last;
+};
+
+/*
+ * Ask for it. The events are copied. Returns 0, or a negative errno which the user was told.
+ * Call snapshot_close() in any case.
+ */
+int snapshot_open(struct snapshot *s, const struct snapshot_request *r);
+void snapshot_close(struct snapshot *s);
+
+/*
+ * Count an event of the CPU with this index that was read, wanted or not. Returns whether it
+ * was there when the snapshot was asked for.
+ */
+bool snapshot_read(struct snapshot *s, unsigned int i);
+
+/* Count an event that is wanted. */
+void snapshot_count(struct snapshot *s, uint64_t ts);
+
+/* Count the loss of the CPU with this index. */
+void snapshot_lost(struct snapshot *s, unsigned int i, uint64_t missed);
+
+/* The index of the CPU with this number. */
+unsigned int snapshot_index(const struct snapshot *s, int number);
+
+/* Whether events were lost; tells the user what is in it, and each CPU's loss. */
+bool snapshot_has_lost(const struct snapshot *s);
+void snapshot_say(const struct snapshot *s, const char *what);
+
+/*
+ * If events were taken, tell how many, and how many of these are not among the @nr that were
+ * @done ("printed"). What was read and not asked for yet is counted with them.
+ */
+void snapshot_say_taken(struct snapshot *s, const char *what, const char *done,
+			unsigned long long nr);
+
+/* Handle an error of reading. Returns it, or 0 if reading can go on. */
+int snapshot_error(int error, int cpu);
+
+#endif /* _TRACEMAP_SNAPSHOT_H */
