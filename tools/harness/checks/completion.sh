@@ -17,6 +17,8 @@ make_tracefs()
 	echo 'function_graph function nop' >available_tracers
 	printf '%s\n' vfs_read vfs_write 'vfs_fsync [ext4]' schedule >available_filter_functions
 	echo '[local] global mono' >trace_clock
+	mkdir -p events/sched/sched_switch
+	printf '\tfield:%s;\toffset:8;\n' 'char prev_comm[16]' 'pid_t next_pid' 'void * where' >events/sched/sched_switch/format
 	: >trace
 	mkdir "$work/here"
 	: >"$work/here/some.dat"
@@ -83,9 +85,9 @@ offered()
 scratch
 make_tracefs
 trap 'T kill-server 2>/dev/null || :; rm -rf "$work"' EXIT
-echo 1..17
+echo 1..20
 check "completion: bash takes it" start_bash
-check "completion: verbs" offered 'tracemap ' stream record stat info
+check "completion: verbs" offered 'tracemap ' stream record stat top info
 check "completion: a verb" typed 'tracemap rec' 'tracemap record ?'
 check "completion: options of a verb" offered 'tracemap stat --' --interval --from-files --json
 check "completion: an option" typed 'tracemap stream --str' 'tracemap stream --strict ?'
@@ -101,3 +103,6 @@ check "completion: a clock, behind =" typed 'tracemap record --clock=glo' 'trace
 check "completion: a file" typed 'tracemap record -o some' 'tracemap record -o some.dat ?'
 check "completion: CPUs" offered 'tracemap stream -C ' 0 1 2
 check "completion: a command behind --" typed 'tracemap stream -- some_comm' 'tracemap stream -- some_command_there_is ?'
+check "completion: fields of an event" offered 'tracemap top -e sched:sched_switch --by ' event task prev_comm next_pid where
+check "completion: the second of two events" typed 'tracemap top --between sched:sched_switch sched:sched_wa' 'tracemap top --between sched:sched_switch sched:sched_waking ?'
+check "completion: fields of either" typed 'tracemap top --between irq:irq_handler_entry sched:sched_switch --key next' 'tracemap top --between irq:irq_handler_entry sched:sched_switch --key next_pid ?'

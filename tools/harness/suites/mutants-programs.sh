@@ -23,7 +23,9 @@ all_tests='
 tracing/tracemap	losses		losses_test
 tracing/tracemap	shown		shown_test
 tracing/tracemap	undo		undo_test
+tracing/tracemap	snap		snap_test
 tracing/tracemap	stat		stat_test
+tracing/tracemap	top		top_test
 tracing/tracemap	recording	recording_test
 tracing/tracemap	selection	selection_test
 tracing/tracemap	dat_page	dat_page_test

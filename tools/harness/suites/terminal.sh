@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/terminal.sh: tracemap stat on a terminal: the console of a guest, in
+# suites/terminal.sh: tracemap stat and top on a terminal: the console of a guest, in
 # tmux, which tells what is on it. The console does not know its size: the
 # guest's stty is what resizes it.
 
@@ -102,7 +102,7 @@ scrolls()
 	until_so shows '^ all'
 	keys Home
 	until_so shows_not '^ all'
-	keys Down
+	keys Down Down Down
 	until_so shows_not '^Instance'
 	keys q && restored
 }
@@ -121,6 +121,40 @@ stops_and_goes_on()
 	restored
 	run 'stty rows 12 cols 90; fg'
 	until_so has_lines 12
+	keys q && restored
+}
+
+helps()
+{
+	begin './tracemap stat -i stat -d 0.5'
+	keys '?'
+	until_so shows 'this help'
+	keys x
+	until_so is_table
+	keys e
+	until_so shows 'sorted by events/s'
+	keys q && restored
+}
+
+is_top() { [ "$(flag alternate_on)" = 1 ] && shows 'COUNT +SHARE'; }
+
+# The writer goes on while it counts.
+counts()
+{
+	run "clear; stty rows $rows cols $columns; echo what was there; sh ./marks & ./tracemap top -i stat -d 0.5"
+	until_so is_top
+	until_so shows '[1-9][0-9]* +[0-9.k]+ 100.0% .* ftrace:print$'
+	screen
+	keys /
+	keys -l nothing
+	until_so shows 'filter: nothing_'
+	until_so shows_not 'ftrace:print'
+	keys Escape
+	until_so shows 'ftrace:print$'
+	keys '?'
+	until_so shows 'this help'
+	keys x n
+	until_so shows 'sorted by name'
 	keys q && restored
 }
 
@@ -161,6 +195,11 @@ guest_scripts()
 		sleep 8
 		exec "$@"
 	EOG
+	cat >"$work/with/marks" <<-'EOG'
+		exec >/sys/kernel/tracing/instances/stat/trace_marker
+		until pidof tracemap >/dev/null; do usleep 100000; done
+		while pidof tracemap >/dev/null; do echo mark; usleep 10000; done
+	EOG
 }
 
 start_guest()
@@ -178,7 +217,7 @@ find_base
 build_command
 guest_scripts
 trap 'T kill-server 2>/dev/null || :; rm -rf "$work"' EXIT
-echo 1..12
+echo 1..14
 check "the guest has a terminal" start_guest
 check "the table is on the screen" shows_table
 check "it has colours" has_colours
@@ -190,5 +229,7 @@ check "Ctrl-C ends it, and the terminal is as it was" quits_by C-c
 check "SIGTERM ends it, and the terminal is as it was" ends_on_term
 check "Ctrl-Z gives the terminal back, fg takes it again" stops_and_goes_on
 check "NO_COLOR is respected" no_colours
+check "? helps, and keys sort" helps
+check "top counts, filters, sorts and helps" counts
 check "a dumb terminal gets rows" dumb
 check "the guest's kernel has nothing to complain of" guest_is_well

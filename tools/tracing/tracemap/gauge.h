@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "live.h"
+#include "spark.h"
 #include "tracemap.h"
 
 /**
@@ -22,6 +23,7 @@
  * @overwritten: how many of these were overwritten before a consumer read them
  * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
+ * @lost: those, and the overwritten ones that a consumer has missed, see gauge.c
  * @bytes: if the buffer is observed, bytes written since the first observer came; else
  *	bytes of the unread events
  * @size: bytes of the buffer
@@ -33,6 +35,7 @@ struct reading {
 	uint64_t overwritten;
 	uint64_t consumed;
 	uint64_t dropped;
+	uint64_t lost;
 	uint64_t bytes;
 	uint64_t size;
 	uint64_t epoch;
@@ -46,7 +49,7 @@ struct reading {
  * struct rates - what happened between two readings, by the second
  * @events: events committed
  * @bytes: bytes of the buffer that were written
- * @lost: events lost, see reading_lost()
+ * @lost: events lost
  * @reset: the buffer was emptied in between, so that the others are not known
  */
 struct rates {
@@ -62,14 +65,18 @@ struct rates {
  * @looks: how often the gauge was read
  * @now: the last reading
  * @rate: what happened between the last two readings
+ * @history: how many events were committed between earlier ones, by the second
  */
 struct gauge {
 	int cpu;
 	unsigned int looks;
 	struct reading now;
 	struct rates rate;
+	struct spark history;
 
 	/* private: */
+	bool consumed;			/* a consumer has taken events */
+	uint64_t missed;		/* overwritten since a consumer was seen to take some */
 	struct tracemap_cpu *handle;	/* NULL: the figures are read from the file */
 	struct live_observer observer;
 	uint64_t at;
@@ -113,14 +120,5 @@ int panel_rescan(struct panel *panel);
 
 /* The sum of all gauges, with the fill of the fullest one. */
 struct gauge panel_total(const struct panel *panel);
-
-/*
- * Events lost. If no consumer takes events from the buffer, it is a flight recorder, whose
- * oldest events are meant to be overwritten: these do not count.
- */
-static inline uint64_t reading_lost(const struct reading *r)
-{
-	return r->dropped + (r->consumed ? r->overwritten : 0);
-}
 
 #endif /* _TRACEMAP_GAUGE_H */

@@ -3,10 +3,12 @@
  * A full-screen picture on the terminal, and its keys.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -89,23 +91,47 @@ void screen_renew(struct screen *s)
 	put("\033[2J", 4);
 }
 
+bool screen_is_there(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(term && !strcmp(term, "dumb"));
+}
+
+static int open_signals(struct screen *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGTSTP);
+	sigaddset(&set, SIGCONT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return s->signals < 0 ? -errno : 0;
+}
+
 int screen_open(struct screen *s)
 {
 	const char *no_color = getenv("NO_COLOR");
 	int ret;
 
 	memset(s, 0, sizeof(*s));
+	s->signals = -1;
 	if (!isatty(STDOUT_FILENO))
 		return -ENOTTY;
 	s->colours = !no_color || !*no_color;
 	atexit(screen_close);
-	ret = enter();
+	ret = open_signals(s);
+	if (!ret)
+		ret = enter();
 	if (!ret)
 		screen_renew(s);
 	return ret;
 }
 
-void screen_stop(struct screen *s)
+/* Give the terminal back to the shell, stop, and take it again when the program goes on. */
+static void stop(struct screen *s)
 {
 	sigset_t stop;
 
@@ -118,6 +144,50 @@ void screen_stop(struct screen *s)
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	enter();
 	screen_renew(s);
+}
+
+void screen_take_signals(struct screen *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP)
+			stop(s);
+		else
+			screen_renew(s);
+	}
+}
+
+void screen_scroll(struct screen *s, int key, int *from)
+{
+	int page = s->rows - 3;
+
+	switch (key) {
+	case 'L' & 0x1f:	/* Ctrl-L */
+		screen_renew(s);
+		break;
+	case 'k':
+	case KEY_UP:
+		--*from;
+		break;
+	case 'j':
+	case KEY_DOWN:
+		++*from;
+		break;
+	case KEY_PAGE_UP:
+		*from -= page;
+		break;
+	case ' ':
+	case KEY_PAGE_DOWN:
+		*from += page;
+		break;
+	case KEY_HOME:
+		*from = 0;
+		break;
+	case KEY_END:
+		*from = INT_MAX / 2;
+		break;
+	}
 }
 
 FILE *screen_begin(struct screen *s)
@@ -138,7 +208,7 @@ int screen_rows_left(const struct screen *s)
 	return s->rows - s->row;
 }
 
-/* The line, up to the last column; escape sequences take none. */
+/* The line, up to the last column: escape sequences and the further bytes of UTF-8 take none. */
 static void put_clipped(struct screen *s, const char *line, size_t len)
 {
 	bool sequence = false;
@@ -147,7 +217,9 @@ static void put_clipped(struct screen *s, const char *line, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (line[i] == '\033')
 			sequence = true;
-		else if (!sequence && room-- <= 0)
+		else if (!sequence && (line[i] & 0xc0) != 0x80)
+			room--;
+		if (!sequence && room < 0)
 			continue;
 		fputc(line[i], s->picture);
 		if (sequence && line[i] == 'm')
@@ -236,7 +308,7 @@ static int read_sequence(void)
 			break;
 	}
 	text[len] = '\0';
-	return named_key(text);
+	return len ? named_key(text) : KEY_ESCAPE;
 }
 
 int screen_key(void)

@@ -23,6 +23,7 @@ enum screen_key {
 	KEY_PAGE_DOWN,
 	KEY_HOME,
 	KEY_END,
+	KEY_ESCAPE,
 };
 
 enum screen_colour {
@@ -38,6 +39,7 @@ struct screen {
 	int rows;
 	int cols;
 	bool colours;
+	int signals;		/* a descriptor to wait for */
 
 	/* private: */
 	FILE *out;		/* writes to @line, the present line */
@@ -49,15 +51,24 @@ struct screen {
 	int row;
 };
 
-/* Returns a negative errno if standard output is no terminal, or cannot be set up. */
+/* Whether standard output is a terminal that can show a picture. */
+bool screen_is_there(void);
+
+/*
+ * Returns a negative errno if standard output is no terminal, or cannot be set up. The signals
+ * that concern the screen are blocked from then on, and make @signals readable.
+ */
 int screen_open(struct screen *s);
 void screen_close(void);
 
-/* Give the terminal back to the shell, stop, and take it again when the program goes on. */
-void screen_stop(struct screen *s);
+/* Do what the signals at @signals ask for: stop and go on as the shell says, or draw anew. */
+void screen_take_signals(struct screen *s);
 
 /* Learn the size anew, and clear the screen, on which there may be other text. */
 void screen_renew(struct screen *s);
+
+/* Do what a key is for that scrolls or draws anew. @from is how many rows are scrolled away. */
+void screen_scroll(struct screen *s, int key, int *from);
 
 /*
  * Draw a picture: screen_begin() returns a stream, to which the caller writes lines and ends

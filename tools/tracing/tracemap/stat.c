@@ -8,12 +8,9 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "advice.h"
@@ -53,8 +50,7 @@ struct stat_run {
 	struct watch w;
 	enum form form;
 	struct screen screen;
-	int scrolled;
-	int signals;		/* signalfd of those that concern the screen, or -1 */
+	struct stat_look look;
 	bool keys;
 	bool quit;
 	unsigned long shown;
@@ -200,7 +196,7 @@ static bool rates_are_known(const struct watch *w)
 static int show(struct stat_run *run)
 {
 	if (run->form == FORM_SCREEN)
-		return stat_draw(&run->screen, &run->w, &run->scrolled);
+		return stat_draw(&run->screen, &run->w, &run->look);
 	if (!rates_are_known(&run->w))
 		return 0;
 	if (run->form == FORM_JSON) {
@@ -256,65 +252,22 @@ static int read_and_show(struct stat_run *run)
 /* The screen says it itself; the others on standard error. */
 static void say_notes(const struct watch *w)
 {
-	const char *note;
+	char note[256];
 
-	for (unsigned int i = 0; i < w->nr; i++) {
-		for (unsigned int j = 0; (note = stat_note(w, &w->panels[i], j)); j++)
-			say("%s: %s", w->panels[i].name, note);
-	}
+	for (unsigned int i = 0; stat_note(w, i, note, sizeof(note)); i++)
+		say("%s", note);
 }
 
 /* Waiting, keys and signals. */
 
-static void take_screen_signals(struct stat_run *run)
-{
-	struct signalfd_siginfo info;
-
-	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP)
-			screen_stop(&run->screen);
-		else
-			screen_renew(&run->screen);
-	}
-}
-
 static void take_key(struct stat_run *run)
 {
-	int page = run->screen.rows - 3, key = screen_key();
+	int key = screen_key();
 
-	switch (key) {
-	case -ENODATA:
+	if (key == -ENODATA)
 		run->keys = false;
-		break;
-	case 'q':
-	case 'Q':
-		run->quit = true;
-		break;
-	case 'L' & 0x1f:	/* Ctrl-L */
-		screen_renew(&run->screen);
-		break;
-	case 'k':
-	case KEY_UP:
-		run->scrolled--;
-		break;
-	case 'j':
-	case KEY_DOWN:
-		run->scrolled++;
-		break;
-	case KEY_PAGE_UP:
-		run->scrolled -= page;
-		break;
-	case ' ':
-	case KEY_PAGE_DOWN:
-		run->scrolled += page;
-		break;
-	case KEY_HOME:
-		run->scrolled = 0;
-		break;
-	case KEY_END:
-		run->scrolled = INT_MAX / 2;
-		break;
-	}
+	else
+		run->quit = !stat_key(&run->screen, &run->look, key);
 }
 
 /* Until @until; the table is drawn again when something was pressed or resized. */
@@ -323,7 +276,7 @@ static int wait_until(struct stat_run *run, uint64_t until)
 	while (!run->quit && !stop_signals()) {
 		struct pollfd fds[] = {
 			{ .fd = stop_fd, .events = POLLIN },
-			{ .fd = run->signals, .events = POLLIN },
+			{ .fd = run->screen.signals, .events = POLLIN },
 			{ .fd = run->keys ? STDIN_FILENO : -1, .events = POLLIN },
 		};
 		uint64_t now = now_ns(), left = until > now ? until - now : 0;
@@ -336,7 +289,7 @@ static int wait_until(struct stat_run *run, uint64_t until)
 			continue;
 		stop_clear_fd();
 		if (fds[1].revents)
-			take_screen_signals(run);
+			screen_take_signals(&run->screen);
 		if (fds[2].revents)
 			take_key(run);
 		ret = run->form == FORM_SCREEN ? show(run) : 0;
@@ -364,43 +317,22 @@ static int watch_on(struct stat_run *run)
 
 /* Set-up and end. */
 
-static int open_screen_signals(struct stat_run *run)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGWINCH);
-	sigaddset(&set, SIGTSTP);
-	sigaddset(&set, SIGCONT);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	run->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	return run->signals < 0 ? -errno : 0;
-}
-
-static bool has_screen(void)
-{
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(term && !strcmp(term, "dumb"));
-}
-
 static int open_form(struct stat_run *run)
 {
 	int ret;
 
-	run->signals = -1;
+	run->screen.signals = -1;
 	run->form = run->opt.json ? FORM_JSON : FORM_ROWS;
-	if (!run->opt.json && !run->opt.rows && has_screen()) {
-		ret = open_screen_signals(run);
-		if (!ret)
-			ret = screen_open(&run->screen);
-		if (ret < 0)
-			return complain(ABOUT_OUTPUT, ret, "the screen");
-		run->form = FORM_SCREEN;
-		run->keys = true;
-	} else {
+	if (run->opt.json || run->opt.rows || !screen_is_there()) {
 		say_notes(&run->w);
+		return 0;
 	}
+	ret = screen_open(&run->screen);
+	if (ret < 0)
+		return complain(ABOUT_OUTPUT, ret, "the screen");
+	run->look.utf8 = spark_utf8();
+	run->form = FORM_SCREEN;
+	run->keys = true;
 	return 0;
 }
 
@@ -419,7 +351,8 @@ static const char help[] =
 	"      --from-files      observe nothing: read per_cpu/cpuN/stats\n"
 	"      --no-mappers      do not look in /proc for who has the buffers mapped\n"
 	"  -h, --help\n\n"
-	"On the screen: q quits, arrows, space and page keys scroll. NO_COLOR is respected.\n";
+	"On the screen: ? helps, q quits. NO_COLOR is respected.\n"
+	"\n  tracemap stat --all -d 5\n";
 
 enum {
 	OPTION_JSON = 0x200,
@@ -548,7 +481,7 @@ static int run_stat(struct stat_run *run)
 
 int cmd_stat(int argc, char **argv)
 {
-	struct stat_run run = { .signals = -1 };
+	struct stat_run run = { 0 };
 	int ret = parse_options(&run.opt, argc, argv);
 
 	if (ret > 0)

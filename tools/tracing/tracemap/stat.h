@@ -26,10 +26,11 @@ struct watch {
 };
 
 /*
- * A line, from 0 on, of the note how an instance is read and what that means to other
- * programs; NULL behind the last line.
+ * A line, from 0 on, of the note how the instances are read and what that means to other
+ * programs, cut to @size. A line that is not about all of them begins with the names of those
+ * that it is about. Returns false behind the last line.
  */
-const char *stat_note(const struct watch *w, const struct panel *p, unsigned int line);
+bool stat_note(const struct watch *w, unsigned int line, char *text, size_t size);
 
 /* The processes as "name[pid] name[pid]+live", cut to @size; "-" if there is none. */
 void stat_mapped_by(const struct watch *w, unsigned int panel, unsigned int gauge,
@@ -42,10 +43,31 @@ void stat_print_rows(FILE *to, const struct watch *w);
 /* Print a line of JSON for each instance. */
 void stat_print_json(FILE *to, const struct watch *w);
 
-/*
- * Draw the table. @from is how many rows are scrolled away; if it is too large, it is
- * reduced. Returns 0 or a negative errno.
+enum stat_sort {
+	STAT_BY_CPU,
+	STAT_BY_EVENTS,		/* the most by the second first, and so on */
+	STAT_BY_FILL,
+	STAT_BY_LOST,
+};
+
+/**
+ * struct stat_look - what the user has done to the screen
+ * @from: how many rows are scrolled away
+ * @sort: how the CPUs of an instance are sorted
+ * @help: whether the help is shown
+ * @utf8: whether the terminal shows UTF-8
  */
-int stat_draw(struct screen *s, const struct watch *w, int *from);
+struct stat_look {
+	int from;
+	enum stat_sort sort;
+	bool help;
+	bool utf8;
+};
+
+/* Draw the table. If @from is too large, it is reduced. Returns 0 or a negative errno. */
+int stat_draw(struct screen *s, const struct watch *w, struct stat_look *look);
+
+/* Do what a key is for, except to quit: then false is returned. */
+bool stat_key(struct screen *s, struct stat_look *look, int key);
 
 #endif /* _TRACEMAP_STAT_H */

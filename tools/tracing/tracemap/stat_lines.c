@@ -24,7 +24,8 @@ static const char *files_note(int why)
 	}
 }
 
-const char *stat_note(const struct watch *w, const struct panel *p, unsigned int line)
+/* A line of the note of one instance; NULL behind the last one. */
+static const char *note_of(const struct watch *w, const struct panel *p, unsigned int line)
 {
 	const char *notes[6];
 	unsigned int n = 0;
@@ -46,6 +47,58 @@ const char *stat_note(const struct watch *w, const struct panel *p, unsigned int
 	if (w->looks_for_mappers && w->mappers.some_hidden)
 		notes[n++] = "Not every process could be asked what it maps: run as root.";
 	return line < n ? notes[line] : NULL;
+}
+
+static bool has_note(const struct watch *w, const struct panel *p, const char *note)
+{
+	const char *line;
+
+	for (unsigned int i = 0; (line = note_of(w, p, i)); i++) {
+		if (!strcmp(line, note))
+			return true;
+	}
+	return false;
+}
+
+/* How many instances up to @nr have the note. */
+static unsigned int count_having(const struct watch *w, unsigned int nr, const char *note)
+{
+	unsigned int having = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		having += has_note(w, &w->panels[i], note);
+	return having;
+}
+
+/* Each line is told once. */
+static const char *find_note(const struct watch *w, unsigned int line)
+{
+	const char *note;
+
+	for (unsigned int i = 0; i < w->nr; i++) {
+		for (unsigned int j = 0; (note = note_of(w, &w->panels[i], j)); j++) {
+			if (!count_having(w, i, note) && !line--)
+				return note;
+		}
+	}
+	return NULL;
+}
+
+bool stat_note(const struct watch *w, unsigned int line, char *text, size_t size)
+{
+	const char *note = find_note(w, line);
+	size_t length = 0;
+
+	if (!note)
+		return false;
+	for (unsigned int i = 0; count_having(w, w->nr, note) < w->nr && i < w->nr; i++) {
+		if (has_note(w, &w->panels[i], note) && length < size)
+			length += snprintf(text + length, size - length, "%s%s",
+					   length ? ", " : "", w->panels[i].name);
+	}
+	if (length < size)
+		snprintf(text + length, size - length, "%s%s", length ? ": " : "", note);
+	return true;
 }
 
 /* A process may call itself anything, even what a terminal takes for a command. */
@@ -104,7 +157,7 @@ static void print_row(FILE *to, const struct panel *p, const struct gauge *g,
 	print_rate(to, 10, g->rate.events, g->rate.reset);
 	print_rate(to, 11, g->rate.bytes, g->rate.reset);
 	print_rate(to, 9, g->rate.lost, g->rate.reset);
-	fprintf(to, " %11llu %11llu %12llu  %s\n", (unsigned long long)reading_lost(&g->now),
+	fprintf(to, " %11llu %11llu %12llu  %s\n", (unsigned long long)g->now.lost,
 		(unsigned long long)g->now.overwritten, (unsigned long long)g->now.events,
 		mapped_by);
 }
@@ -148,7 +201,7 @@ static void json_figures(FILE *to, const struct gauge *g)
 	json_rate(to, "lost_per_second", g->rate.lost);
 	fprintf(to, ",\"events\":%llu,\"overwritten\":%llu,\"dropped\":%llu,\"lost\":%llu",
 		(unsigned long long)r->events, (unsigned long long)r->overwritten,
-		(unsigned long long)r->dropped, (unsigned long long)reading_lost(r));
+		(unsigned long long)r->dropped, (unsigned long long)r->lost);
 	fprintf(to, ",\"consumed\":%llu,\"buffer_bytes\":%llu,\"reset\":%s",
 		(unsigned long long)r->consumed, (unsigned long long)r->size,
 		g->rate.reset ? "true" : "false");

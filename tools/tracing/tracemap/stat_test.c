@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,7 +100,7 @@ static void test_figures(struct panel *p)
 	read_after(p, 1000);
 	g = gauge_of(p, BUSY);
 	CHECK(g && g->now.events == 107 && g->now.overwritten == 7 && g->now.dropped == 3);
-	CHECK(near(g->now.fill, 0.5) && g->now.size == 102400 && reading_lost(&g->now) == 3);
+	CHECK(near(g->now.fill, 0.5) && g->now.size == 102400 && g->now.lost == 3);
 	CHECK(g->rate.events == RATE_UNKNOWN && g->rate.lost == RATE_UNKNOWN && !g->rate.reset);
 	all = panel_total(p);
 	CHECK(all.cpu == -1 && all.now.events == 108 && near(all.now.fill, 0.5) &&
@@ -118,13 +119,25 @@ static void test_rates(struct panel *p)
 	CHECK(gauge_of(p, QUIET)->rate.events == 0);
 	all = panel_total(p);
 	CHECK(near(all.rate.events, 300) && near(all.rate.lost, 20) && !all.rate.reset);
-	/* From the first one consumed on it is. */
+}
+
+/* Lost is what is overwritten between two events that consumers take. */
+static void test_lost(struct panel *p)
+{
+	struct gauge *g = gauge_of(p, BUSY);
+
 	put_stats(BUSY, 199, 57, 13, 1024, 1);
 	read_after(p, 500);
-	CHECK(near(g->rate.lost, 0) && reading_lost(&g->now) == 70);
+	CHECK(near(g->rate.lost, 0) && g->now.lost == 13);
 	put_stats(BUSY, 199, 67, 13, 1024, 1);
 	read_after(p, 500);
-	CHECK(near(g->rate.lost, 20) && reading_lost(&g->now) == 80);
+	CHECK(near(g->rate.lost, 0) && g->now.lost == 13);
+	put_stats(BUSY, 199, 69, 14, 1024, 2);
+	read_after(p, 500);
+	CHECK(near(g->rate.lost, 26) && g->now.lost == 26 && panel_total(p).now.lost == 26);
+	put_stats(BUSY, 199, 1069, 14, 1024, 2);
+	read_after(p, 500);
+	CHECK(near(g->rate.lost, 0) && g->now.lost == 26 && g->now.overwritten == 1069);
 }
 
 static void test_reset(struct panel *p)
@@ -203,17 +216,89 @@ static void test_lines(struct panel *p)
 	CHECK(!strcmp(text, "-"));
 }
 
-/* How the figures are read, and what that means. */
+static bool note_is(const struct watch *w, unsigned int line, const char *wanted)
+{
+	char note[256];
+
+	if (!stat_note(w, line, note, sizeof(note)))
+		return !wanted;
+	return wanted && !strncmp(note, wanted, strlen(wanted));
+}
+
+/* How the figures are read, and what that means: each once, whatever the number of instances. */
 static void test_notes(const struct panel *p)
 {
-	struct watch w = { .nr = 0 };
-	struct panel other = { .why = EBUSY };
+	struct panel panels[] = { *p, *p, *p };
+	struct watch w = { .panels = panels, .nr = 3 };
 
-	CHECK(strstr(stat_note(&w, p, 0), "as asked for") && !stat_note(&w, p, 2));
-	CHECK(strstr(stat_note(&w, &other, 0), "snapshot"));
+	panels[1].name = "second";
+	panels[2].name = "third";
+	CHECK(note_is(&w, 0, "read from per_cpu/cpuN/stats, as asked"));
+	CHECK(note_is(&w, 1, "Fill and") && note_is(&w, 2, NULL));
+	panels[1].why = EBUSY;
+	CHECK(note_is(&w, 0, "some, third: read from per_cpu/cpuN/stats, as asked"));
+	CHECK(note_is(&w, 1, "Fill and") && note_is(&w, 2, "second: read from"));
+	CHECK(note_is(&w, 3, NULL));
 	w.looks_for_mappers = true;
 	w.mappers.some_hidden = true;
-	CHECK(strstr(stat_note(&w, p, 2), "run as root") && !stat_note(&w, p, 3));
+	CHECK(note_is(&w, 2, "Not every process") && note_is(&w, 3, "second: "));
+	CHECK(note_is(&w, 4, NULL));
+}
+
+/* ---- The screen ---- */
+
+static void draw(struct screen *s, const struct watch *w, struct stat_look *look)
+{
+	int file = memfd_create("screen", 0), before = dup(STDOUT_FILENO);
+
+	CHECK(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0);
+	CHECK(!stat_draw(s, w, look));
+	CHECK(dup2(before, STDOUT_FILENO) >= 0);
+	free(printed);
+	printed = calloc(1, 65536);
+	CHECK(printed && pread(file, printed, 65535, 0) > 0);
+	close(file);
+	close(before);
+}
+
+static bool in_order(const char *first, const char *second)
+{
+	const char *a = strstr(printed, first), *b = strstr(printed, second);
+
+	return says(first) && says(second) && a < b;
+}
+
+static void test_screen(struct panel *p)
+{
+	struct screen s = { .rows = 20, .cols = 110 };
+	struct stat_look look = { 0 };
+	unsigned int first = 0;
+	struct watch w = { .panels = p, .first_cpu = &first, .nr = 1 };
+
+	put_stats(BUSY, 1, 0, 0, 64, 0);
+	put_stats(QUIET, 1, 0, 0, 64, 0);
+	read_after(p, 1000);
+	put_stats(BUSY, 50, 0, 0, 64, 0);
+	put_stats(QUIET, 2, 0, 9, 64, 0);
+	read_after(p, 1000);
+	put_stats(BUSY, 150, 0, 0, 64, 0);
+	read_after(p, 1000);
+	draw(&s, &w, &look);
+	CHECK(in_order("4000 [", "4001 [") && says("__#_ __"));
+	CHECK(says("HISTORY") && says("as asked for"));
+	CHECK(stat_key(&s, &look, 'e'));
+	draw(&s, &w, &look);
+	CHECK(in_order("4001 [", "4000 [") && says("sorted by events/s"));
+	CHECK(stat_key(&s, &look, 'l'));
+	draw(&s, &w, &look);
+	CHECK(in_order("4000 [", "4001 ["));
+	CHECK(stat_key(&s, &look, '?'));
+	draw(&s, &w, &look);
+	CHECK(says("this help") && !strstr(printed, "4000 ["));
+	CHECK(stat_key(&s, &look, ' ') && !look.help && !stat_key(&s, &look, 'q'));
+	s.cols = 80;
+	draw(&s, &w, &look);
+	CHECK(!strstr(printed, "HISTORY") && says("4000 ["));
 }
 
 int main(int argc, char **argv)
@@ -226,9 +311,11 @@ int main(int argc, char **argv)
 	CHECK(!mkdir(top, 0700));
 	test_figures(&panel);
 	test_rates(&panel);
+	test_lost(&panel);
 	test_reset(&panel);
 	test_lines(&panel);
 	test_notes(&panel);
+	test_screen(&panel);
 	panel_close(&panel);
 	free(printed);
 	snprintf(command, sizeof(command), "rm -rf %s", top);

@@ -24,6 +24,7 @@ static const struct verb verbs[] = {
 #endif
 	{ "snap", cmd_snap, "print or write what the buffers hold now, taking nothing" },
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
+	{ "top", cmd_top, "count events, or measure the time between two, live" },
 	{ "info", cmd_info, "tell what this kernel can do, and how it would be read" },
 };
 

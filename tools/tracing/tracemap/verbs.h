@@ -23,6 +23,7 @@ int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);	/* where libtracecmd is there */
 int cmd_snap(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 
 #endif /* _TRACEMAP_VERBS_H */

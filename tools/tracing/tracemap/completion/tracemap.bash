@@ -19,8 +19,12 @@ _tracemap_options()
 			--duration --size --restore -h --help" ;;
 	report)	echo "-e --event -f --filter -C --cpus -t --task -i --instance --from --to
 			--json --stats -q --quiet --strict -h --help" ;;
+	snap)	echo "-i --instance -C --cpus --last --consume -o --output --json -q --quiet --strict
+			--when --signal --every --after --keep --size -h --help" ;;
 	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json
 			--from-files --no-mappers -h --help" ;;
+	top)	echo "$_tracemap_selection --by --between --key --way -d --interval -n --number
+			-r --rows --json -q --quiet --duration -h --help" ;;
 	info)	echo "--json -h --help" ;;
 	esac
 }
@@ -50,22 +54,38 @@ _tracemap_events()
 	esac 2>/dev/null
 }
 
-# What may follow option $1 of verb $3 as its value, of which $2 was typed;
-# fails if that option has none.
+# The fields of the events that the words $2... name.
+_tracemap_fields()
+{
+	local fs=$1 word system event
+	for word in "${@:2}"; do
+		IFS=: read -r system event _ <<<"${word#--event=}"
+		[ -z "$event" ] ||
+			sed -n 's/.*field:[^;]*[ *]\([A-Za-z_0-9]*\)[^; ]*;.*/\1/p' "$fs/events/$system/$event/format"
+	done 2>/dev/null
+}
+
+# What may follow option $1 of verb $3 as its value, of which $2 was typed, behind
+# the words $4...; fails if that option has none.
 _tracemap_values()
 {
 	local fs
 	fs=$(_tracemap_tracefs)
 	case $1 in
-	-e|--event)	_tracemap_events "$fs" "$2" ;;
+	-e|--event|--when) _tracemap_events "$fs" "$2" ;;
 	-p|--tracer)	cat "$fs/available_tracers" 2>/dev/null ;;
 	-l|--function)	[ ${#2} -lt 3 ] || grep -- "^$2" "$fs/available_filter_functions" 2>/dev/null |
 				sed 's/ .*//' | head -n 1000 ;;
 	-C|--cpus)	_tracemap_online_cpus ;;
 	-i|--instance)	echo /; ls "$fs/instances" 2>/dev/null ;;
 	--clock)	tr -d '[]' <"$fs/trace_clock" 2>/dev/null ;;
-	--way)		echo read map; [ "$3" != stream ] || echo observe ;;
-	-t|--task|--from|--to|-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|-d|--interval)
+	--way)		echo read map; [ "$3" = record ] || echo observe ;;
+	--by)		echo event task; _tracemap_fields "$fs" "${@:4}" ;;
+	--key)		_tracemap_fields "$fs" "${@:4}" ;;
+	--between)	_tracemap_events "$fs" "$2" ;;
+	--signal)	echo USR1 USR2 ;;
+	--last|--every|--after|--keep) ;;
+	-t|--task|--from|--to|-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|--number|-d|--interval)
 			;;
 	*)		return 1 ;;
 	esac
@@ -117,12 +137,14 @@ _tracemap()
 		unset 'words[-1]' ;;
 	esac
 	last=${words[-1]}
+	# It has two values.
+	[ "${#words[@]}" -lt 2 ] || [ "${words[-2]}" != --between ] || last=--between
 	verb=${words[1]-}
 	case " ${words[*]:1} " in
 	*' -- '*)	_tracemap_command "$last" "$current"; return ;;
 	esac
 	if [ -z "$verb" ]; then
-		_tracemap_complete "$current" 'stream record report stat info --help --version'
+		_tracemap_complete "$current" 'stream record report snap stat top info --help --version'
 		return
 	fi
 	case $current in
@@ -135,7 +157,7 @@ _tracemap()
 	-*)	;;
 	*)	compopt -o default 2>/dev/null ;;
 	esac
-	if values=$(_tracemap_values "$last" "$current" "$verb"); then
+	if values=$(_tracemap_values "$last" "$current" "$verb" "${words[@]}"); then
 		_tracemap_complete "$current" "$values"
 	else
 		_tracemap_complete "$current" "$(_tracemap_options "$verb")"

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Find a field in the formats of the events, and read it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <event-parse.h>
+
+#include "fields.h"
+
+#define NR_IDS	65536	/* an id has 16 bits */
+
+enum field_kind {
+	FIELD_NOT_LOOKED,
+	FIELD_NONE,
+	FIELD_NUMBER,
+	FIELD_ARRAY,		/* of characters */
+	FIELD_DYNAMIC,		/* a word tells length and offset of the characters */
+	FIELD_RELATIVE,		/* the same, and the offset is from behind the word */
+};
+
+struct field_place {
+	uint8_t kind;
+	bool is_signed, is_address;
+	uint16_t offset, size;
+};
+
+/* Addresses of code are numbers in some formats, but have these names then. */
+static bool is_address(const struct tep_format_field *field)
+{
+	return field->flags & TEP_FIELD_IS_POINTER || !strcmp(field->name, "ip") ||
+		!strcmp(field->name, "parent_ip") || !strcmp(field->name, "func");
+}
+
+static bool is_number(const struct tep_format_field *field)
+{
+	return !(field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
+		(field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
+}
+
+/* libtraceevent calls every array of bytes a string. */
+static bool is_text(const struct tep_format_field *field)
+{
+	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
+		!strstr(field->type, "unsigned");
+}
+
+static enum field_kind kind_of(const struct tep_format_field *field)
+{
+	if (!field)
+		return FIELD_NONE;
+	if (is_number(field))
+		return FIELD_NUMBER;
+	if (!is_text(field))
+		return FIELD_NONE;
+	if (!(field->flags & TEP_FIELD_IS_DYNAMIC))
+		return FIELD_ARRAY;
+	return field->flags & TEP_FIELD_IS_RELATIVE ? FIELD_RELATIVE : FIELD_DYNAMIC;
+}
+
+/* An event that is not known yet is looked for again, which the decoder limits. */
+static void look(struct fields *f, int id, struct field_place *place)
+{
+	struct tep_event *event = tracemap_decoder_event(f->decoder, id);
+	struct tep_format_field *field = event ? tep_find_any_field(event, f->name) : NULL;
+
+	if (!event)
+		return;
+	place->kind = kind_of(field);
+	if (!field)
+		return;
+	place->is_signed = field->flags & TEP_FIELD_IS_SIGNED;
+	place->is_address = is_address(field);
+	place->offset = field->offset;
+	place->size = field->size;
+}
+
+static const struct field_place *place_of(struct fields *f, int id)
+{
+	if (id < 0 || id >= NR_IDS)
+		return NULL;
+	if (!f->places)
+		f->places = calloc(NR_IDS, sizeof(*f->places));
+	if (f->places && f->places[id].kind == FIELD_NOT_LOOKED)
+		look(f, id, &f->places[id]);
+	return f->places ? &f->places[id] : NULL;
+}
+
+bool fields_has(struct fields *f, int id)
+{
+	const struct field_place *place = place_of(f, id);
+
+	return place && place->kind > FIELD_NONE;
+}
+
+static void load_number(const struct field_place *place, const unsigned char *at,
+			struct field_value *value)
+{
+	uint32_t word;
+	uint16_t half;
+
+	switch (place->size) {
+	case 1:
+		value->number = place->is_signed ? (uint64_t)(int8_t)*at : *at;
+		break;
+	case 2:
+		memcpy(&half, at, sizeof(half));
+		value->number = place->is_signed ? (uint64_t)(int16_t)half : half;
+		break;
+	case 4:
+		memcpy(&word, at, sizeof(word));
+		value->number = place->is_signed ? (uint64_t)(int32_t)word : word;
+		break;
+	default:
+		memcpy(&value->number, at, sizeof(value->number));
+	}
+}
+
+/* The characters of a dynamic field lie within the event, or it is damaged. */
+static bool follow(const struct field_place *place, const unsigned char *data, uint32_t size,
+		   struct field_value *value)
+{
+	uint32_t word, offset;
+
+	memcpy(&word, data + place->offset, sizeof(word));
+	offset = word & 0xffff;
+	if (place->kind == FIELD_RELATIVE)
+		offset += place->offset + sizeof(word);
+	if (offset > size || word >> 16 > size - offset)
+		return false;
+	value->text = (const char *)data + offset;
+	value->length = word >> 16;
+	return true;
+}
+
+static bool load_text(const struct field_place *place, const unsigned char *data, uint32_t size,
+		      struct field_value *value)
+{
+	value->text = (const char *)data + place->offset;
+	value->length = place->size;
+	if (!place->size)	/* it is as long as the event */
+		value->length = size - place->offset;
+	if (place->kind != FIELD_ARRAY && !follow(place, data, size, value))
+		return false;
+	value->length = strnlen(value->text, value->length);
+	return true;
+}
+
+bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value)
+{
+	const struct field_place *place;
+	uint16_t id;
+
+	if (size < sizeof(id))
+		return false;
+	memcpy(&id, data, sizeof(id));
+	place = place_of(f, id);
+	if (!place || place->kind <= FIELD_NONE || (uint32_t)place->offset + place->size > size)
+		return false;
+	value->text = NULL;
+	value->is_signed = place->is_signed;
+	value->is_address = place->is_address;
+	if (place->kind != FIELD_NUMBER)
+		return load_text(place, data, size, value);
+	load_number(place, (const unsigned char *)data + place->offset, value);
+	return true;
+}
+
+void fields_free(struct fields *f)
+{
+	free(f->places);
+	f->places = NULL;
+}

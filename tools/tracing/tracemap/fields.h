@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The value that a field, which is named once, has in events of any kind.
+ */
+#ifndef _TRACEMAP_FIELDS_H
+#define _TRACEMAP_FIELDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracemap-event.h>
+
+struct field_place;
+
+/**
+ * struct fields - where a field is in the events that have it
+ * @name: its name
+ * @decoder: what knows the formats of the events
+ */
+struct fields {
+	const char *name;
+	struct tracemap_decoder *decoder;
+
+	/* private: */
+	struct field_place *places;	/* by the id of the event */
+	unsigned int nr;
+};
+
+/**
+ * struct field_value - the value of a field
+ * @text: the text, of @length bytes, within the event; NULL if it is a number
+ * @length: bytes of @text
+ * @number: the number; a signed one has all 64 bits
+ * @is_signed: whether the number is signed
+ * @is_address: whether the number is an address
+ */
+struct field_value {
+	const char *text;
+	uint32_t length;
+	uint64_t number;
+	bool is_signed, is_address;
+};
+
+/* Returns whether the event has the field, whole. */
+bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value);
+
+/* Whether an event with this id has such a field, and it is a number or a text. */
+bool fields_has(struct fields *f, int id);
+void fields_free(struct fields *f);
+
+#endif /* _TRACEMAP_FIELDS_H */

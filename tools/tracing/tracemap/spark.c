@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Figures in little room.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "spark.h"
+
+void spark_add(struct spark *s, double value)
+{
+	s->values[s->nr++ % SPARK_VALUES] = value > 0 ? value : 0;
+}
+
+void spark_sum(struct spark *s, const struct spark *other)
+{
+	struct spark longer = s->nr < other->nr ? *other : *s;
+	const struct spark *shorter = s->nr < other->nr ? s : other;
+
+	for (unsigned int i = 1; i <= SPARK_VALUES && i <= shorter->nr; i++)
+		longer.values[(longer.nr - i) % SPARK_VALUES] +=
+			shorter->values[(shorter->nr - i) % SPARK_VALUES];
+	*s = longer;
+}
+
+/* What is not 0 is never shown as nothing. */
+static unsigned int level(double part, unsigned int levels)
+{
+	unsigned int n = part * levels + 0.5;
+
+	if (part > 0 && !n)
+		n = 1;
+	return n < levels ? n : levels;
+}
+
+const char *spark_bar(double part, bool utf8)
+{
+	static const char *const bars[] = {
+		" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"
+	};
+	static const char *const ascii[] = { " ", "_", ".", "-", "=", "+", "*", "%", "#" };
+
+	return (utf8 ? bars : ascii)[level(part, 8)];
+}
+
+const char *spark_shade(double part, bool utf8)
+{
+	static const char *const shades[] = { " ", "░", "▒", "▓", "█" };
+	static const char *const ascii[] = { " ", ".", "+", "*", "#" };
+
+	return (utf8 ? shades : ascii)[level(part, 4)];
+}
+
+void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8)
+{
+	unsigned int nr = s->nr < SPARK_VALUES ? s->nr : SPARK_VALUES;
+	float most = 0;
+
+	if (nr > width)
+		nr = width;
+	for (unsigned int i = s->nr - nr; i != s->nr; i++) {
+		if (s->values[i % SPARK_VALUES] > most)
+			most = s->values[i % SPARK_VALUES];
+	}
+	fprintf(to, "%*s", (int)(width - nr), "");
+	for (unsigned int i = s->nr - nr; i != s->nr; i++)
+		fputs(spark_bar(most > 0 ? s->values[i % SPARK_VALUES] / most : 0, utf8), to);
+}
+
+/* As the C library finds the character set of a locale, whether or not that is installed. */
+bool spark_utf8(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		const char *value = getenv(variables[i]);
+
+		if (!value || !*value)
+			continue;
+		value = strchr(value, '.');
+		return value && (!strncasecmp(value, ".UTF-8", 6) ||
+				 !strncasecmp(value, ".utf8", 5));
+	}
+	return false;
+}
+
+struct spark_number spark_number(double value)
+{
+	static const char units[] = " kMGTPE";
+	struct spark_number n;
+	int unit = 0;
+
+	if (value < 0) {
+		strcpy(n.text, "-");
+		return n;
+	}
+	while (value >= 999.5 && units[unit + 1]) {
+		value /= 1000;
+		unit++;
+	}
+	if (!unit)
+		snprintf(n.text, sizeof(n.text), "%.0f", value);
+	else
+		snprintf(n.text, sizeof(n.text), "%.*f%c",
+			 value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, units[unit]);
+	return n;
+}

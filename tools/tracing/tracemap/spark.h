@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A sparkline: the last values of a figure, as a row of small bars.
+ */
+#ifndef _TRACEMAP_SPARK_H
+#define _TRACEMAP_SPARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SPARK_VALUES	16
+
+/**
+ * struct spark - the last values; all zeros is none yet
+ * @values: a ring of the values
+ * @nr: how many were added ever
+ */
+struct spark {
+	float values[SPARK_VALUES];
+	uint32_t nr;
+};
+
+void spark_add(struct spark *s, double value);
+
+/* Add the last values of @other to those of @s, the last one to the last one. */
+void spark_sum(struct spark *s, const struct spark *other);
+
+/*
+ * Print the last @width values, the oldest first, as a character each: the height is the part
+ * that a value is of the largest of them. Blanks stand for values that there are not yet.
+ */
+void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8);
+
+/* A character for @part, from 0 to 1: of a bar's height, or of how dark a cell is. */
+const char *spark_bar(double part, bool utf8);
+const char *spark_shade(double part, bool utf8);
+
+/* Whether the environment says that the terminal shows UTF-8. */
+bool spark_utf8(void);
+
+/* A value as four digits and a unit, such as 987, 12.3k, 4.56M; "-" if it is negative. */
+struct spark_number {
+	char text[16];
+};
+
+struct spark_number spark_number(double value);
+
+#endif /* _TRACEMAP_SPARK_H */

@@ -1,0 +1,1008 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracemap top: count the events of an instance, by their kind, task or a field, or measure
+ * the time from one event to another.
+ *
+ * A buffer wakes the program when a quarter of it is new, and the clock does for the next
+ * table: not each event.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event-parse.h>
+
+#include "advice.h"
+#include "clock.h"
+#include "event_filter.h"
+#include "fields.h"
+#include "loop.h"
+#include "losses.h"
+#include "output.h"
+#include "selection.h"
+#include "stop.h"
+#include "text_file.h"
+#include "top.h"
+#include "values.h"
+#include "verbs.h"
+
+#define TURN		64	/* batches of a CPU, so that stopping is looked at */
+#define TURN_EVENTS	16384
+#define HEADER_EVERY	20	/* tables of rows */
+#define ROWS		20	/* of a table that is neither a screen nor JSON */
+#define INTERVAL_MIN	0.05
+#define INTERVAL_MAX	86400
+
+struct options {
+	struct selection sel;
+	enum tracemap_way way;	/* TRACEMAP_CONSUME: none was given */
+	const char *by;
+	const char *between[2];	/* NULL: count */
+	const char *key;
+	double interval, duration;	/* seconds; duration 0: no limit */
+	unsigned long long limit;	/* rows; 0: the usual */
+	bool rows, json, quiet;
+	char **command;
+};
+
+enum form {
+	FORM_SCREEN,
+	FORM_ROWS,
+	FORM_JSON,
+};
+
+/* One of the two events of --between. */
+struct side {
+	char name[512];			/* "system:event" */
+	const char *condition;		/* NULL: there is none */
+	int id;
+	struct tep_event_filter *filter;	/* NULL: the kernel has filtered, or nothing does */
+	struct fields key;
+};
+
+struct top {
+	struct options opt;
+	struct session *session;
+	struct tracemap *t;
+	struct tracemap_merge *m;	/* of --between; else the order does not matter */
+	struct loop loop;
+	struct losses losses;
+	struct fields field;
+	struct side sides[2];
+	struct latency *latency;
+	struct top_view view;
+	struct top_screen screen;
+	struct output out;		/* of what is no screen */
+	enum form form;
+	bool keys, quit, incomplete;
+	unsigned long tables;
+	uint64_t events, lost;
+	uint64_t began, next;		/* of the interval, ns */
+	int damaged;
+	int error, out_error;
+};
+
+/* ---- Counting ---- */
+
+static void count_field(struct top *top, const void *data, uint32_t size)
+{
+	struct counts *c = &top->view.counts;
+	struct field_value value;
+	struct count *count;
+
+	if (!fields_get(&top->field, data, size, &value)) {
+		c->keyless.fresh++;
+		return;
+	}
+	count = value.text ? counts_text(c, value.text, value.length) :
+			     counts_number(c, value.number);
+	count->fresh++;
+	count->is_signed = value.is_signed;
+	count->is_address = value.is_address;
+}
+
+static uint32_t event_id(const void *data, uint32_t size)
+{
+	uint16_t id = 0;
+
+	if (size >= sizeof(id))
+		memcpy(&id, data, sizeof(id));
+	return id;
+}
+
+static void count_record(struct top *top, const void *data, uint32_t size)
+{
+	const struct tracemap_record rec = { .data = data, .size = size };
+
+	switch (top->view.by) {
+	case TOP_BY_EVENT:
+		counts_number(&top->view.counts, event_id(data, size))->fresh++;
+		break;
+	case TOP_BY_TASK:
+		counts_number(&top->view.counts,
+			      tracemap_decoder_pid(top->view.decoder, &rec))->fresh++;
+		break;
+	default:
+		count_field(top, data, size);
+	}
+}
+
+static void told_loss(struct top *top, int cpu, uint64_t missed)
+{
+	if (!missed)
+		return;
+	losses_told(&top->losses, cpu, missed);
+	if (missed != TRACEMAP_MISSED_UNKNOWN)
+		top->lost += missed;
+	if (top->latency)
+		latency_forget(top->latency);
+}
+
+static void count_batch(struct top *top, struct tracemap_batch *batch)
+{
+	struct subbuf_iter it = batch->it;
+	struct subbuf_record r;
+	uint32_t events = 0;
+
+	told_loss(top, batch->cpu, batch->missed);
+	while (subbuf_next(&it, &r)) {
+		count_record(top, r.data, r.size);
+		events++;
+	}
+	batch->it = it;
+	batch->events += events;
+	top->events += events;
+}
+
+/* Returns whether it is worth going on. @cpu is -1 if the error is of no single CPU. */
+static bool reading_failed(struct top *top, int cpu, int error)
+{
+	bool goes_on = error == -EINTR || error == -EBADMSG;
+
+	if (error == -EINTR || (error == -EBADMSG && top->damaged++))
+		return true;
+	if (!goes_on)
+		top->error = error;
+	if (cpu < 0)
+		complain(ABOUT_BUFFER, error, "reading");
+	else
+		complain(ABOUT_BUFFER, error, "CPU %d", cpu);
+	return goes_on;
+}
+
+/* 1: there may be more; 0: there is nothing; -1: it failed, said. */
+static int take_cpu(struct top *top, struct tracemap_cpu *cpu)
+{
+	struct tracemap_batch *batch;
+
+	for (int i = 0; i < TURN; i++) {
+		int ret = tracemap_cpu_fetch(cpu, &batch);
+
+		if (!ret)
+			return 0;
+		if (ret > 0)
+			count_batch(top, batch);
+		else if (!reading_failed(top, tracemap_cpu_number(cpu), ret))
+			return -1;
+	}
+	return 1;
+}
+
+static int take_batches(struct top *top)
+{
+	int more = 0;
+
+	for (unsigned int i = 0; i < tracemap_nr_cpus(top->t); i++) {
+		int ret = take_cpu(top, tracemap_get_cpu(top->t, i));
+
+		if (ret < 0)
+			return ret;
+		more |= ret;
+	}
+	return more;
+}
+
+/* ---- From one event to another ---- */
+
+static bool is_side(const struct side *side, const struct tracemap_record *rec)
+{
+	struct tep_record record = {
+		.ts = rec->ts, .data = (void *)rec->data, .size = rec->size,
+		.cpu = rec->cpu, .missed_events = 0, .ref_count = 1,
+	};
+
+	if (tracemap_record_id(rec) != side->id)
+		return false;
+	return !side->filter || tep_filter_match(side->filter, &record) == TEP_ERRNO__FILTER_MATCH;
+}
+
+/* A text is known by its hash, of 64 bits. */
+static bool key_of(struct side *side, const struct tracemap_record *rec, uint64_t *key)
+{
+	struct field_value value;
+
+	if (!fields_get(&side->key, rec->data, rec->size, &value))
+		return false;
+	*key = value.text ? counts_hash(value.text, value.length) : value.number;
+	return true;
+}
+
+/* An event that is both ends one latency, and starts the next. */
+static void match(struct top *top, const struct tracemap_record *rec)
+{
+	uint64_t key;
+
+	if (is_side(&top->sides[1], rec) && key_of(&top->sides[1], rec, &key))
+		latency_end(top->latency, key, rec->ts);
+	if (is_side(&top->sides[0], rec) && key_of(&top->sides[0], rec, &key))
+		latency_start(top->latency, key, rec->ts);
+}
+
+static int take_merged(struct top *top)
+{
+	struct tracemap_record rec;
+
+	for (int i = 0; i < TURN_EVENTS; i++) {
+		int ret = tracemap_merge_next(top->m, &rec);
+
+		if (!ret || ret == -ENODATA)
+			return 0;
+		if (ret < 0) {
+			if (!reading_failed(top, tracemap_merge_failed_cpu(top->m), ret))
+				return -1;
+			continue;
+		}
+		told_loss(top, rec.cpu, rec.missed);
+		if (rec.flags & TRACEMAP_RESET)
+			latency_forget(top->latency);
+		if (!rec.data)
+			continue;
+		top->events++;
+		match(top, &rec);
+	}
+	return 1;
+}
+
+static int take(struct top *top)
+{
+	return top->latency ? take_merged(top) : take_batches(top);
+}
+
+/* ---- Tables ---- */
+
+static int print(struct top *top)
+{
+	size_t size;
+	char *text;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return -ENOMEM;
+	if (top->form == FORM_JSON)
+		top_print_json(to, &top->view);
+	else
+		top_print_rows(to, &top->view, top->tables % HEADER_EVERY == 0);
+	top->tables++;
+	if (fclose(to))
+		return -ENOMEM;
+	output_begin_line(&top->out);
+	tracemap_line_put(&top->out.line, text, size);
+	free(text);
+	output_escape_line(&top->out);
+	return output_flush(&top->out);
+}
+
+static int show(struct top *top)
+{
+	return top->form == FORM_SCREEN ? top_draw(&top->screen, &top->view) : print(top);
+}
+
+/* What was dropped, because the instance does not overwrite, only counters tell. */
+static void count_dropped(struct top *top)
+{
+	for (unsigned int i = 0; i < tracemap_nr_cpus(top->t); i++)
+		top->lost += losses_dropped(&top->losses, i);
+}
+
+static void end_interval(struct top *top)
+{
+	uint64_t now = now_ns(), interval = top->opt.interval * 1e9;
+	struct top_view *v = &top->view;
+
+	count_dropped(top);
+	v->seconds = (now - top->began) / 1e9;
+	v->events = top->events;
+	v->lost = top->lost;
+	v->lost_more = losses_at_least(&top->losses);
+	if (top->latency)
+		latency_tick(top->latency);
+	else
+		counts_tick(&v->counts);
+	top_prepare(v);
+	top->began = now;
+	/* A program that was stopped, or is too slow, does not hurry afterwards. */
+	top->next = top->next + interval > now ? top->next + interval : now + interval;
+	if (!top->out_error)
+		top->out_error = show(top);
+}
+
+/* ---- Reading on ---- */
+
+static bool is_over(void *arg)
+{
+	const struct top *top = arg;
+
+	return top->quit || top->error || top->out_error;
+}
+
+static void take_key(struct top *top)
+{
+	int key = screen_key();
+
+	if (key == -ENODATA)
+		top->keys = false;
+	else
+		top->quit = !top_key(&top->screen, &top->view, key);
+}
+
+/* Whether there was something. */
+static bool take_input(struct top *top, const struct pollfd *signals, const struct pollfd *keys)
+{
+	if (signals->revents)
+		screen_take_signals(&top->screen.screen);
+	if (keys->revents)
+		take_key(top);
+	return signals->revents || keys->revents;
+}
+
+/* Wait for @ms at most, and do what the user and the reader of the output ask for. */
+static void look_around(struct top *top, int ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = stop_fd, .events = POLLIN },
+		{ .fd = ms ? tracemap_fd(top->t) : -1, .events = POLLIN },
+		{ .fd = top->loop.child.fd, .events = POLLIN },
+		{ .fd = top->screen.screen.signals, .events = POLLIN },
+		{ .fd = top->keys ? STDIN_FILENO : -1, .events = POLLIN },
+		{ .fd = STDOUT_FILENO, .events = 0 },	/* its reader may go */
+	};
+
+	if (poll(fds, 6, ms) <= 0)
+		return;
+	stop_clear_fd();
+	if (fds[5].revents & (POLLERR | POLLHUP))
+		top->out_error = -EPIPE;
+	else if (take_input(top, &fds[3], &fds[4]) && top->form == FORM_SCREEN && !top->quit)
+		top->out_error = show(top);
+}
+
+/* Beside a writer that never pauses there is no wait in which keys would be looked at. */
+static int take_turn(void *arg)
+{
+	struct top *top = arg;
+	int ret = take(top);
+
+	if (now_ns() >= top->next)
+		end_interval(top);
+	if (ret > 0 && !is_over(top))
+		look_around(top, 0);
+	return ret;
+}
+
+static int patience(struct top *top)
+{
+	uint64_t now = now_ns();
+	int ms = top->next > now ? (top->next - now + 999999) / 1000000 : 0;
+	int again = tracemap_arm(top->t);
+
+	if (again < 0)
+		reading_failed(top, -1, again);
+	ms = loop_timeout(&top->loop, ms < LOOP_CPUS_MS ? ms : LOOP_CPUS_MS);
+	if (top->m)
+		ms = tracemap_merge_timeout(top->m, ms);
+	return again > 0 && again < ms ? again : ms;
+}
+
+static int wait_for_more(void *arg)
+{
+	struct top *top = arg;
+	int ms = patience(top);
+
+	if (!top->error && !stop_signals())
+		look_around(top, ms);
+	return 0;
+}
+
+static int add_cpus(void *arg)
+{
+	struct top *top = arg;
+
+	return top->m ? tracemap_merge_add_all(top->m, top->t) : 0;
+}
+
+static const struct loop_verb counting = {
+	.is_over = is_over,
+	.take = take_turn,
+	.sleep = wait_for_more,
+	.add_cpus = add_cpus,
+};
+
+/*
+ * What was there when it was asked to end. In an instance of another program tracing goes on,
+ * and the buffers may never be empty: a few turns are enough for what a quarter of them holds.
+ */
+static void take_rest(struct top *top)
+{
+	uint64_t until = now_ns() + 1000000000;
+	bool own = session_is_own(top->session);
+
+	if (own)
+		session_trace(top->session, false);
+	if (top->m)
+		tracemap_merge_flush(top->m);
+	while (!top->error && stop_signals() < 2 && (own || now_ns() < until) && take(top) > 0)
+		;
+	for (unsigned int i = 0; i < tracemap_nr_cpus(top->t); i++)
+		top->lost += losses_untold(&top->losses, i);
+	end_interval(top);
+}
+
+static int finish(struct top *top)
+{
+	bool at_least = losses_at_least(&top->losses);
+
+	screen_close();
+	if (!top->opt.quiet)
+		say("%llu events, %s%llu lost", (unsigned long long)top->events,
+		    at_least ? "at least " : "", (unsigned long long)top->lost + at_least);
+	if (top->out_error && output_failed(&top->out, top->out_error))
+		return EXIT_FAILED;
+	if (top->error || top->incomplete)
+		return EXIT_FAILED;
+	return top->opt.command ? child_exit_status(&top->loop.child, top->opt.command[0]) :
+				  EXIT_OK;
+}
+
+/* ---- The beginning ---- */
+
+/* A quarter of a CPU's buffer. */
+static uint64_t wake_bytes(const struct session *session)
+{
+	char *text = session_get(session, "buffer_size_kb");
+	uint64_t kib = text ? text_file_buffer_kib(text) : 0;
+
+	free(text);
+	return kib * 1024 / 4;	/* the CPUs' differ: 0, as buffer_percent says */
+}
+
+static int refuse_to_take(const struct top *top)
+{
+	say("this kernel has no live index to observe instance %s by: counting its events would take them from its other readers. To do that, use --way read; or trace in an instance of its own, by -e and without -i",
+	    session_name(top->session));
+	return -EOPNOTSUPP;
+}
+
+/*
+ * An observer takes no event from the consumers. What only this program reads may be taken as well,
+ * and has to be where a latency tracer keeps the buffers from being observed.
+ */
+static int open_instance(struct top *top)
+{
+	struct tracemap_options options = tracemap_default_options();
+	bool own = session_is_own(top->session), any = top->opt.way == TRACEMAP_CONSUME;
+	const char *dir = session_dir(top->session);
+	int ret;
+
+	options.way = any ? TRACEMAP_OBSERVE : top->opt.way;
+	options.flags = own ? 0 : TRACEMAP_FROM_NOW;
+	options.nr_cpus = top->opt.sel.nr_cpus;
+	options.cpus = top->opt.sel.cpus;
+	options.wake_bytes = options.way == TRACEMAP_OBSERVE ? wake_bytes(top->session) : 0;
+	ret = tracemap_open(&top->t, dir, &options);
+	if (ret == -EOPNOTSUPP && any && !own)
+		return refuse_to_take(top);
+	if ((ret == -EOPNOTSUPP || ret == -EBUSY) && any && own) {
+		options.way = TRACEMAP_CONSUME;
+		options.wake_bytes = 0;
+		ret = tracemap_open(&top->t, dir, &options);
+	}
+	return ret ? complain(ABOUT_BUFFER, ret, "%s", dir) : 0;
+}
+
+static int open_buffers(struct top *top)
+{
+	int ret;
+
+	loop_begin(&top->loop);
+	ret = open_instance(top);
+	if (ret || !top->opt.between[0])
+		return ret;
+	ret = tracemap_merge_new(&top->m, NULL);
+	if (!ret)
+		ret = tracemap_merge_add_all(top->m, top->t);
+	return ret < 0 ? complain(ABOUT_BUFFER, ret, "merging") : 0;
+}
+
+/* ---- Fields ---- */
+
+static void list_fields(const struct tep_event *event, char *text, size_t size)
+{
+	size_t length = 0;
+
+	*text = '\0';
+	for (struct tep_format_field *f = event->format.fields; f && length < size; f = f->next)
+		length += snprintf(text + length, size - length, "%s%s", length ? ", " : "",
+				   f->name);
+}
+
+static struct tep_event *find_event(struct top *top, const char *name)
+{
+	struct tep_handle *tep = tracemap_decoder_tep(top->view.decoder);
+	char system[512], *event;
+
+	snprintf(system, sizeof(system), "%s", name);
+	event = strchr(system, ':');
+	if (!event)
+		return NULL;
+	*event++ = '\0';
+	return tep_find_event_by_name(tep, system, event);
+}
+
+/*
+ * Whether the field is in one of the events that are switched on. A tracer may write others,
+ * and events may be switched on later: then it is not known.
+ */
+static int check_field(struct top *top)
+{
+	char *list = session_get(top->session, "set_event"), *rest = list, *line;
+	char *tracer = session_get(top->session, "current_tracer");
+	struct tep_event *event = NULL;
+	char has[1024];
+	bool found = tracer && strcmp(tracer, "nop");
+
+	while (!found && rest && (line = strsep(&rest, "\n"))) {
+		struct tep_event *next = find_event(top, line);
+
+		event = next ? next : event;
+		found = next && fields_has(&top->field, next->id);
+	}
+	free(list);
+	free(tracer);
+	if (found || !event)
+		return 0;
+	list_fields(event, has, sizeof(has));
+	say("--by %s: no event that is switched on has a field of that name that is a number or a text; %s:%s has %s",
+	    top->opt.by, event->system, event->name, has);
+	return -ENOENT;
+}
+
+static int open_by(struct top *top)
+{
+	const char *by = top->opt.by ? top->opt.by : "event";
+
+	top->view.key = by;
+	if (!strcmp(by, "event")) {
+		top->view.by = TOP_BY_EVENT;
+		return 0;
+	}
+	if (!strcmp(by, "task")) {
+		top->view.by = TOP_BY_TASK;
+		return 0;
+	}
+	top->view.by = TOP_BY_FIELD;
+	top->field.name = by;
+	top->field.decoder = top->view.decoder;
+	return check_field(top);
+}
+
+/* ---- --between ---- */
+
+/* "SYSTEM:EVENT[:FILTER]" */
+static int parse_side(struct side *side, const char *text)
+{
+	const char *event = strchr(text, ':'), *filter = event ? strchr(event + 1, ':') : NULL;
+	size_t length = filter ? (size_t)(filter - text) : strlen(text);
+
+	if (!event || event == text || length >= sizeof(side->name) || length < 3 ||
+	    event + 1 == text + length || strcspn(text, "*?[") < length)
+		return value_wrong("--between", text,
+				   "an event is needed as SYSTEM:EVENT, with or without a :FILTER behind it");
+	memcpy(side->name, text, length);
+	side->condition = filter ? filter + 1 : NULL;
+	return 0;
+}
+
+static bool same_event(const struct top *top)
+{
+	return !strcmp(top->sides[0].name, top->sides[1].name);
+}
+
+/* The kernel has one filter for an event: of two, this program does the rest. */
+static int select_sides(struct top *top)
+{
+	static char either[4096];
+	struct side *s = top->sides;
+	struct selection *sel = &top->opt.sel;
+	bool same = same_event(top);
+
+	if (same && s[0].condition && s[1].condition)
+		snprintf(either, sizeof(either), "(%s) || (%s)", s[0].condition, s[1].condition);
+	for (int i = 0; i < (same ? 1 : 2); i++) {
+		if (selection_option(sel, 'e', s[i].name) < 0)
+			return -ENOMEM;
+		if (same && *either)
+			selection_option(sel, 'f', either);
+		else if (!same && s[i].condition)
+			selection_option(sel, 'f', s[i].condition);
+	}
+	return 0;
+}
+
+/* In an instance that is only looked at, the events have to be on. */
+static int is_switched_on(struct top *top, const char *name)
+{
+	char file[600], *enable, *colon;
+
+	snprintf(file, sizeof(file), "events/%s/enable", name);
+	colon = strchr(file, ':');
+	*colon = '/';
+	enable = session_get(top->session, file);
+	if (enable && *enable == '0') {
+		free(enable);
+		say("--between: %s is not switched on in instance %s: add -e %s to switch it on meanwhile",
+		    name, session_name(top->session), name);
+		return -ENOENT;
+	}
+	free(enable);
+	return 0;
+}
+
+static int open_side(struct top *top, struct side *side, bool filtered)
+{
+	struct tep_event *event;
+	char has[1024];
+	int ret = is_switched_on(top, side->name);
+
+	if (ret)
+		return ret;
+	/* The decoder has read the formats of the events that are on. */
+	event = find_event(top, side->name);
+	if (!event) {
+		say("--between %s: this kernel has no such event: see available_events",
+		    side->name);
+		return -ENOENT;
+	}
+	side->id = event->id;
+	side->key.decoder = top->view.decoder;
+	if (!fields_has(&side->key, event->id)) {
+		list_fields(event, has, sizeof(has));
+		say("--key %s: %s has no such field that is a number or a text; it has %s",
+		    side->key.name, side->name, has);
+		return -ENOENT;
+	}
+	if (!side->condition || filtered)
+		return 0;
+	ret = event_filter_add(&side->filter, tracemap_decoder_tep(top->view.decoder), event->id,
+			       side->name, "--between", side->condition);
+	return ret == -ENOMEM ? complain(ABOUT_BUFFER, ret, "the filter") : ret;
+}
+
+/* "FIELD", or "FIELD=FIELD" where the two events call it otherwise. */
+static int parse_key(struct top *top)
+{
+	static char first[256];
+	const char *key = top->opt.key ? top->opt.key : "common_pid";
+	const char *second = strchr(key, '=');
+	size_t length = second ? (size_t)(second - key) : strlen(key);
+
+	if (!length || length >= sizeof(first) || (second && !second[1]))
+		return value_wrong("--key", key,
+				   "a field is needed, or FIELD=FIELD where the second event calls it otherwise");
+	memcpy(first, key, length);
+	first[length] = '\0';
+	top->sides[0].key.name = first;
+	top->sides[1].key.name = second ? second + 1 : first;
+	top->view.key = key;
+	return 0;
+}
+
+static int open_between(struct top *top)
+{
+	/* In an instance of its own, and with two events, the kernel has done it. */
+	bool filtered = session_is_own(top->session) && !same_event(top);
+	int ret = 0;
+
+	top->latency = calloc(1, sizeof(*top->latency));
+	if (!top->latency)
+		return complain(ABOUT_BUFFER, ENOMEM, "latencies");
+	top->view.latency = top->latency;
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = open_side(top, &top->sides[i], filtered);
+		top->view.between[i] = top->opt.between[i];
+	}
+	return ret;
+}
+
+/* ---- Start and end ---- */
+
+static int open_form(struct top *top)
+{
+	int ret;
+
+	top->screen.screen.signals = -1;
+	top->form = top->opt.json ? FORM_JSON : FORM_ROWS;
+	/* What a command prints would be in the picture. */
+	if (top->opt.json || top->opt.rows || top->opt.command || !screen_is_there()) {
+		output_never_wait(&top->out);
+		return 0;
+	}
+	ret = screen_open(&top->screen.screen);
+	if (ret)
+		return complain(ABOUT_OUTPUT, ret, "the screen");
+	top->screen.utf8 = spark_utf8();
+	top->form = FORM_SCREEN;
+	top->keys = true;
+	return 0;
+}
+
+static unsigned int limit_of(const struct top *top)
+{
+	if (top->opt.limit)
+		return top->opt.limit;
+	return top->form == FORM_ROWS ? ROWS : COUNTS_LIMIT;
+}
+
+static int start(struct top *top)
+{
+	int ret = selection_open(&top->opt.sel, &top->session, &top->loop.child, top->opt.command);
+
+	if (!ret)
+		ret = open_buffers(top);
+	if (ret)
+		return ret;
+	ret = tracemap_decoder_new(&top->view.decoder, session_dir(top->session));
+	if (ret)
+		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
+	ret = top->opt.between[0] ? open_between(top) : open_by(top);
+	if (ret)
+		return ret;
+	top->view.instance = session_name(top->session);
+	top->view.way = tracemap_way_name(tracemap_cpu_way(tracemap_get_cpu(top->t, 0)));
+	losses_begin(&top->losses, top->t);
+	return selection_switch_on(&top->opt.sel, top->session);
+}
+
+static int run(struct top *top)
+{
+	int ret = start(top);
+
+	if (ret)
+		return EXIT_FAILED;
+	if (!top->opt.quiet)
+		session_say_how(top->session, top->t, top->opt.way);
+	ret = open_form(top);
+	if (ret)
+		return EXIT_FAILED;
+	top->view.limit = limit_of(top);
+	ret = loop_start(&top->loop, top->opt.duration,
+			 top->opt.command ? top->opt.command[0] : NULL);
+	top->out.deadline = top->loop.deadline;
+	top->out.quiet = top->opt.quiet;
+	if (ret)
+		return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
+	top->began = now_ns();
+	top->next = top->began + (uint64_t)(top->opt.interval * 1e9);
+	top->incomplete = !loop_run(&top->loop, top->t, &counting, top);
+	take_rest(top);
+	child_stop(&top->loop.child);
+	return finish(top);
+}
+
+static int clean_up(struct top *top, int status)
+{
+	screen_close();
+	loop_end(&top->loop);
+	tracemap_merge_free(top->m);
+	tracemap_close(top->t);
+	for (int i = 0; i < 2; i++) {
+		if (top->sides[i].filter)
+			tep_filter_free(top->sides[i].filter);
+		fields_free(&top->sides[i].key);
+	}
+	fields_free(&top->field);
+	if (top->latency)
+		latency_free(top->latency);
+	free(top->latency);
+	counts_free(&top->view.counts);
+	tracemap_decoder_free(top->view.decoder);
+	losses_end(&top->losses);
+	output_free(&top->out);
+	if (session_close(top->session) && status == EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+/* ---- Options ---- */
+
+enum {
+	OPT_WAY = 0x200, OPT_BY, OPT_BETWEEN, OPT_KEY, OPT_JSON, OPT_DURATION,
+};
+
+static const struct option names[] = {
+	SELECTION_OPTIONS,
+	{ "by", required_argument, NULL, OPT_BY },
+	{ "between", required_argument, NULL, OPT_BETWEEN },
+	{ "key", required_argument, NULL, OPT_KEY },
+	{ "way", required_argument, NULL, OPT_WAY },
+	{ "interval", required_argument, NULL, 'd' },
+	{ "number", required_argument, NULL, 'n' },
+	{ "rows", no_argument, NULL, 'r' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "duration", required_argument, NULL, OPT_DURATION },
+	{ "help", no_argument, NULL, 'h' },
+	{ }
+};
+
+static void help(FILE *to)
+{
+	fputs("usage: tracemap top [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	      "Count the events of a running instance, or measure the time from one to another.\n"
+	      "Where the kernel has the live index, other readers lose nothing by it.\n"
+	      "\n"
+	      "  tracemap top -i mine --by task\n"
+	      "  tracemap top -e irq:irq_handler_entry --by name\n"
+	      "  tracemap top --between sched:sched_waking sched:sched_switch --key pid=next_pid\n"
+	      "\n"
+	      SELECTION_HELP
+	      "What to count:\n"
+	      "      --by WHAT         event, task, or the name of a field (default: event)\n"
+	      "      --between A[:FILTER] B[:FILTER]  the time from event A to event B, each\n"
+	      "                        SYSTEM:EVENT, the filter as of -f\n"
+	      "      --key FIELD       of events in which it is equal; FIELD=FIELD if B calls it\n"
+	      "                        otherwise (default: common_pid, the same task)\n"
+	      "How to read:\n"
+	      "      --way WAY         read, map, observe, as of tracemap stream\n"
+	      "What to print:\n"
+	      "  -d, --interval TIME   a table every so often (default: 1, a second)\n"
+	      "  -n, --number N        at most so many rows a table (default: 20; screen, JSON: all)\n"
+	      "  -r, --rows            rows, even on a terminal\n"
+	      "      --json            an object a line for each interval\n"
+	      "  -q, --quiet           not how it is read, and no sum at the end\n"
+	      "      --duration TIME   stop after seconds, or 500ms, 10s, 5m, 1h\n"
+	      "  -h, --help\n"
+	      "\n"
+	      "On the screen: ? helps, q quits. NO_COLOR is respected.\n"
+	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage.\n", to);
+}
+
+static int parse_interval(double *interval, const char *text)
+{
+	if (value_seconds("-d", text, interval))
+		return -EINVAL;
+	if (*interval >= INTERVAL_MIN && *interval <= INTERVAL_MAX)
+		return 0;
+	return value_wrong("-d", text, "an interval is from 50ms to a day");
+}
+
+/* getopt_long() takes one argument for an option: the second one is the next word. */
+static int parse_between(struct top *top, int argc, char **argv)
+{
+	if (optind >= argc || *argv[optind] == '-')
+		return value_wrong("--between", optarg, "a second event is needed behind it");
+	top->opt.between[0] = optarg;
+	top->opt.between[1] = argv[optind++];
+	if (parse_side(&top->sides[0], top->opt.between[0]))
+		return -EINVAL;
+	return parse_side(&top->sides[1], top->opt.between[1]);
+}
+
+static int parse_option(struct options *opt, int option)
+{
+	int ret = selection_option(&opt->sel, option, optarg);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	switch (option) {
+	case OPT_WAY:
+		return value_way(optarg, true, &opt->way);
+	case OPT_BY:
+		opt->by = optarg;
+		return *optarg ? 0 : value_wrong("--by", optarg,
+						 "event, task or a field is needed");
+	case OPT_KEY:
+		opt->key = optarg;
+		return 0;
+	case 'd':
+		return parse_interval(&opt->interval, optarg);
+	case 'n':
+		return value_size("-n", optarg, &opt->limit);
+	case 'r':
+		opt->rows = true;
+		return 0;
+	case OPT_JSON:
+		opt->json = true;
+		return 0;
+	case OPT_DURATION:
+		return value_seconds("--duration", optarg, &opt->duration);
+	case 'q':
+		opt->quiet = true;
+		return 0;
+	default:
+		return value_no_option("top");
+	}
+}
+
+static int check_between(struct top *top)
+{
+	struct options *opt = &top->opt;
+
+	if (opt->by) {
+		say("--by counts, --between measures: one of the two");
+		return -EINVAL;
+	}
+	if (parse_key(top))
+		return -EINVAL;
+	/* Its time stamps are in order across CPUs. */
+	if (!opt->sel.instance && !opt->sel.clock)
+		opt->sel.clock = "mono";
+	return opt->sel.instance ? 0 : select_sides(top);
+}
+
+static int check_options(struct top *top)
+{
+	struct options *opt = &top->opt;
+
+	opt->limit = opt->limit > COUNTS_LIMIT ? COUNTS_LIMIT : opt->limit;
+	/* Larger sub-buffers make an event cheaper to read. */
+	opt->sel.large_subbufs = true;
+	if (opt->between[0])
+		return check_between(top);
+	if (opt->key) {
+		say("--key is for --between");
+		return -EINVAL;
+	}
+	if (!selection_is_empty(&opt->sel) || opt->sel.instance)
+		return 0;
+	say("nothing to count: -i INSTANCE for what is traced there, or -e EVENT, -p TRACER, --between");
+	return -EINVAL;
+}
+
+/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+static int parse_options(struct top *top, int argc, char **argv)
+{
+	int option, ret;
+
+	top->opt.interval = 1;
+	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "d:n:rqh", names,
+				     NULL)) >= 0) {
+		if (option == 'h') {
+			help(stdout);
+			return 1;
+		}
+		ret = option == OPT_BETWEEN ? parse_between(top, argc, argv) :
+					      parse_option(&top->opt, option);
+		if (ret)
+			return ret;
+	}
+	ret = selection_command(&top->opt.sel, argc, argv, &top->opt.command);
+	return ret ? ret : check_options(top);
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct top top = { .loop = LOOP_INIT, .out = { .fd = STDOUT_FILENO } };
+	int ret = parse_options(&top, argc, argv);
+	int status = EXIT_USAGE;
+
+	if (ret > 0)
+		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+	else if (!ret)
+		status = clean_up(&top, run(&top));
+	selection_free(&top.opt.sel);
+	return status;
+}
