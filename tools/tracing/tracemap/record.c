@@ -358,9 +358,13 @@ static void print_sums(const struct run *run, const struct recording_sums *sums,
 	char bytes[32];
 
 	print_bytes(bytes, sizeof(bytes), sums->bytes);
-	fprintf(to, "%s: %llu events, %s%llu lost, %s", run->request->output,
+	fprintf(to, "%s: %llu events, %s%llu lost, ", run->request->output,
 		(unsigned long long)sums->events, sums->at_least ? "at least " : "",
-		(unsigned long long)sums->lost + sums->at_least, bytes);
+		(unsigned long long)sums->lost + sums->at_least);
+	if (sums->unwritten)
+		fprintf(to, "%llu of these read and not written, ",
+			(unsigned long long)sums->unwritten);
+	fputs(bytes, to);
 }
 
 static void clear_progress(const struct run *run)
@@ -380,9 +384,17 @@ static int write_failed(struct run *run)
 	run->write_failed = true;
 	run->failed = true;
 	complain(ABOUT_OUTPUT, error, "%s", run->request->output);
-	say("the recording ends here: trace-cmd report -i %s reads what it has",
-	    run->request->output);
 	return error;
+}
+
+/* The disk that was full at the end of the recording still is: that is said once. */
+static void tell_output_error(struct run *run, int error, const char *so)
+{
+	run->failed = true;
+	if (run->write_failed && error == run->recording.write_error)
+		say("%s: %s", run->request->output, so);
+	else
+		complain(ABOUT_OUTPUT, error, "%s: %s", run->request->output, so);
 }
 
 static int read_failed(struct run *run, int error, int cpu)
@@ -744,10 +756,8 @@ static void refresh_head(struct run *run)
 	ret = trace_dat_replace_head(run->recording.dat);
 	if (!ret)
 		return;
-	run->failed = true;
-	complain(ABOUT_OUTPUT, ret,
-		 "%s: names of processes and formats of events stay those of its beginning",
-		 run->request->output);
+	tell_output_error(run, ret,
+			  "names of processes and formats of events stay those of its beginning");
 }
 
 /* The data are moved into the file, see struct trace_dat_watch. */
@@ -818,13 +828,15 @@ static void finish_file(struct run *run)
 	refresh_head(run);
 	ret = trace_dat_finish(run->recording.dat, &watch);
 	end_moving(&m);
-	if (ret)
+	if (ret == -EINTR) {
 		run->failed = true;
-	if (ret == -EINTR)
 		say_stopped(m.file);
-	else if (ret)
-		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
-			 run->request->output, run->request->output);
+	} else if (ret) {
+		tell_output_error(run, ret,
+				  "not whole: tracemap record --restore moves the rest into it, when there is room");
+	} else if (run->write_failed) {
+		say("the recording ends here: trace-cmd report -i %s reads what it has", m.file);
+	}
 }
 
 static void sum_up(struct run *run, const struct recording_sums *sums)

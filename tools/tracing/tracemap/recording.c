@@ -462,6 +462,7 @@ void recording_sum_up(struct recording *r, struct recording_sums *sums)
 		sums->events += r->tracks[i]->events - r->tracks[i]->unwritten;
 		r->tracks[i]->lost += losses_dropped(&r->losses, i);
 		sums->lost += r->tracks[i]->lost + r->tracks[i]->unwritten;
+		sums->unwritten += r->tracks[i]->unwritten;
 	}
 }
 

@@ -107,7 +107,8 @@ int recording_pull(struct track *track, enum recording_share share);
 
 struct recording_sums {
 	uint64_t events;	/* in the file */
-	uint64_t lost;		/* overwritten, dropped, or the file was full */
+	uint64_t lost;		/* overwritten, dropped, or not written */
+	uint64_t unwritten;	/* of these, read out of the buffers when the file took no more */
 	bool at_least;		/* more were lost: it is not known, or not yet, how many */
 	uint64_t bytes;		/* in the file */
 };

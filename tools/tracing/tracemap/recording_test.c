@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -259,6 +260,61 @@ static void test_damage(void)
 	close_recording();
 }
 
+static bool disk_is_full;
+
+__typeof__(pwritev) __real_pwritev64;
+
+ssize_t __wrap_pwritev64(int fd, const struct iovec *part, int nr, off_t at)
+{
+	if (!disk_is_full)
+		return __real_pwritev64(fd, part, nr, at);
+	errno = ENOSPC;
+	return -1;
+}
+
+static void send_events(unsigned int n)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	while (n--)
+		add_event(&m, 5, 8);
+	send(&m, 0);
+}
+
+/* The kernel's count of what was read. */
+static void kernel_tells_read(unsigned int n)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "entries: 0\noverrun: 0\nread events: %u\n", n);
+	make_file(top, "per_cpu/cpu0/stats", text);
+}
+
+/* What was read and cannot be written, then and later, is told: in the file is the rest. */
+static void test_full_disk(void)
+{
+	struct recording_sums sums;
+	int64_t missed[10];
+
+	open_recording();
+	send_events(3);
+	pull(1);
+	disk_is_full = true;
+	send_events(4);
+	pull(-ENOSPC);
+	send_events(200);
+	recording_give_up(&r);
+	disk_is_full = false;
+	kernel_tells_read(3 + 4 + 200);
+	recording_sum_up(&r, &sums);
+	CHECK(sums.events == 3 && sums.lost == 204 && sums.unwritten == 204 && !sums.at_least);
+	nr_sent = 3;
+	CHECK(check_file(missed, 10) == 1);
+	kernel_tells_read(0);
+	close_recording();
+}
+
 static int open_files(void)
 {
 	int n = 0;
@@ -281,6 +337,7 @@ int main(int argc, char **argv)
 	test_large_parts();
 	test_losses();
 	test_damage();
+	test_full_disk();
 	CHECK(open_files() == files);
 	remove_tracing();
 	printf("ok - recording\n");
