@@ -154,28 +154,41 @@ static int until_end(const struct output *out)
 	return ms < INT_MAX ? ms : INT_MAX;
 }
 
-/* Milliseconds from the signal on until output_tell_end() tells, 0: it tells now. */
-static int until_told(void)
+unsigned int output_end_ms(const struct output *out)
 {
-	int ms = stop_ms();
+	uint64_t now = now_ns(), since = 0;
+
+	if (out->deadline && now > out->deadline)
+		since = (now - out->deadline) / 1000000 + 1;
+	if (since > INT_MAX)
+		since = INT_MAX;
+	return since > stop_ms() ? since : stop_ms();
+}
+
+/* Milliseconds from the end on until output_tell_end() tells, 0: it tells now. */
+static int until_told(const struct output *out)
+{
+	int ms = output_end_ms(out);
 
 	return ms < TELL_MS ? TELL_MS - ms : 0;
 }
 
 void output_tell_end(struct output *out)
 {
-	if (out->told || !stop_signals() || until_told())
+	if (out->told || !output_end_ms(out) || until_told(out))
 		return;
 	out->told = true;
-	if (!out->quiet)
-		say("what was read until the signal is printed, for %d seconds at most; another signal, such as Ctrl-C, ends it at once",
-		    STOP_PATIENCE_MS / 1000);
+	if (out->quiet)
+		return;
+	say("what was read until the %s is printed, for %d seconds at most%s",
+	    stop_signals() ? "signal" : "end of the time", STOP_PATIENCE_MS / 1000,
+	    stop_signals() ? "; another signal, such as Ctrl-C, ends it at once" : "");
 }
 
 /* How long the reader, which takes nothing now, may still take. */
-static int patience(void)
+static int patience(const struct output *out)
 {
-	int ms = stop_ms();
+	int ms = output_end_ms(out);
 
 	if (!ms)
 		return OUTPUT_PATIENCE_MS;
@@ -190,8 +203,8 @@ static int wait_for_room(struct output *out)
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 	int before_end = until_end(out);
-	bool tells = stop_signals() && !out->told;
-	int n = poll(p, 2, before_end ? before_end : tells ? until_told() : patience());
+	bool tells = !before_end && !out->told;
+	int n = poll(p, 2, before_end ? before_end : tells ? until_told(out) : patience(out));
 
 	if (n > 0 && p[1].revents)
 		stop_clear_fd();

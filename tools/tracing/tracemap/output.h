@@ -15,10 +15,7 @@
 /* When so many bytes of text are there, they are written. */
 #define OUTPUT_MUCH	(64 * 1024)
 
-/*
- * How long a stream, when it ends, waits for a reader that takes nothing: so long in all
- * after a signal, and for each part of the output where the time or the command has ended.
- */
+/* How long a stream waits for a slow reader after a signal or the end of the time. */
 #define OUTPUT_PATIENCE_MS	STOP_PATIENCE_MS
 
 struct output {
@@ -57,12 +54,15 @@ void output_free(struct output *out);
 /*
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came
  * while the reader did not read; -ETIMEDOUT if the reader did not take it within
- * OUTPUT_PATIENCE_MS after the stream had ended; or another negative errno of write().
+ * OUTPUT_PATIENCE_MS after a signal or the deadline; or another negative errno of write().
  */
 int output_flush(struct output *out);
 
+/* Milliseconds since the first signal or the deadline, whichever came first; 0: neither came. */
+unsigned int output_end_ms(const struct output *out);
+
 /*
- * Where printing goes on for a while after a signal, tell the user once what goes on and how
+ * Where printing goes on for a while after that, tell the user once what goes on and how
  * to end it. output_flush() does so by itself while it waits for the reader.
  */
 void output_tell_end(struct output *out);

@@ -151,7 +151,7 @@ static void expect_patience(int to, int from)
 	out.deadline = begin + 1000000000;
 	CHECK(output_flush(&out) == -ETIMEDOUT && !out.line.length);
 	CHECK(seconds_since(begin) >= 1 + OUTPUT_PATIENCE_MS / 1000.0);
-	/* What takes something is waited for though the deadline is over. */
+	/* What is taken at once is printed though the deadline is over. */
 	read_all(from);
 	tracemap_line_put(&out.line, "line\n", 5);
 	CHECK(!output_flush(&out) && out.lines == 1);
@@ -228,6 +228,29 @@ static void test_signal(void)
 	output_free(&out);
 }
 
+/* Nor is it after the time has ended. */
+static void test_time(void)
+{
+	struct output out = { .quiet = true };
+	uint64_t begin;
+	pid_t reader;
+	int ends[2];
+
+	CHECK(!pipe(ends));
+	reader = begin_to_sip(ends[0]);
+	out.fd = ends[1];
+	output_never_wait(&out);
+	begin = now_ns();
+	out.deadline = begin + 200 * 1000 * 1000;
+	CHECK(!output_end_ms(&out));
+	put_much(&out);
+	CHECK(output_flush(&out) == -ETIMEDOUT && output_end_ms(&out) >= OUTPUT_PATIENCE_MS);
+	CHECK(seconds_since(begin) >= 0.2 + OUTPUT_PATIENCE_MS / 1000.0 && out.told);
+	CHECK(seconds_since(begin) < 2 * OUTPUT_PATIENCE_MS / 1000.0);
+	CHECK(!kill(reader, SIGKILL) && waitpid(reader, NULL, 0) == reader);
+	output_free(&out);
+}
+
 /* What was closed takes nothing, though another file may be in its place. */
 static void test_closed(void)
 {
@@ -284,6 +307,7 @@ int main(void)
 	test_events();
 	test_closed();
 	test_errors();
+	test_time();
 	test_signal();
 	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
 	return 0;

@@ -546,7 +546,7 @@ static int print_some(struct run *run)
 	return ret ? print_failed(run, ret) : n;
 }
 
-/* The file is whole: print to the end, or, after a signal, for STOP_PATIENCE_MS. */
+/* The file is whole: print to the end, or, if a signal or the time has ended it, not for long. */
 static void print_rest(struct run *run)
 {
 	struct tracemap_record rec;
@@ -555,7 +555,7 @@ static void print_rest(struct run *run)
 	if (!run->recording.shows)
 		return;
 	tracemap_merge_flush(run->merge);
-	while (!ret && stop_signals() < 2 && stop_ms() < STOP_PATIENCE_MS &&
+	while (!ret && stop_signals() < 2 && output_end_ms(&run->out) < STOP_PATIENCE_MS &&
 	       tracemap_merge_next(run->merge, &rec) > 0) {
 		print(run, &rec);
 		ret = output_end_line(&run->out);

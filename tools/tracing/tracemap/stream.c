@@ -302,15 +302,15 @@ static unsigned long long unread(const struct stream *s)
 }
 
 /*
- * Print what is left, at most @budget events. After a signal it takes STOP_PATIENCE_MS at
- * most: events that were read ahead while the reader of the output was slow would take
- * minutes.
+ * Print what is left, at most @budget events. After a signal or the end of the time it takes
+ * STOP_PATIENCE_MS at most: events that were read ahead while the reader of the output was
+ * slow would take minutes.
  */
 static void print_rest(struct stream *s, unsigned long long budget)
 {
 	bool more = true;
 
-	while (more && budget && may_go_on(s, 1) && stop_ms() < STOP_PATIENCE_MS) {
+	while (more && budget && may_go_on(s, 1) && output_end_ms(&s->out) < STOP_PATIENCE_MS) {
 		unsigned long long turn = budget < TURN ? budget : TURN;
 
 		more = take(s, 1, turn);
@@ -336,7 +336,7 @@ static void take_rest(struct stream *s)
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
 	print_rest(s, budget);
-	if (!may_go_on(s, 1) || stop_ms() >= STOP_PATIENCE_MS)
+	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= STOP_PATIENCE_MS)
 		return;
 	print_losses(s, losses_dropped);
 	print_losses(s, losses_untold);
