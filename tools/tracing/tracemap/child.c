@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "advice.h"
@@ -19,6 +18,7 @@
 
 /* How long it may take to end when it is asked to. */
 #define STOP_MS		2000
+#define STEP_MS		10
 
 /*
  * What is seen of the command before it is executed shall have its name: from its birth
@@ -117,13 +117,24 @@ bool child_ended(struct child *child)
 	return child->ended;
 }
 
+/* Another signal ends the wait. */
 static bool wait_for_end(struct child *child)
 {
-	static const struct timespec step = { .tv_nsec = 10 * 1000 * 1000 };
+	const int signals = stop_signals();
 
-	for (int ms = 0; ms < STOP_MS && !child_ended(child); ms += 10)
-		nanosleep(&step, NULL);
+	for (int ms = 0; ms < STOP_MS && !child_ended(child) && stop_signals() == signals;
+	     ms += STEP_MS)
+		stop_wait(child->fd, STEP_MS);
 	return child_ended(child);
+}
+
+static void say_killed(int signals)
+{
+	if (stop_signals() > signals)
+		say("the command did not end by SIGTERM before another signal came: it is killed");
+	else
+		say("the command did not end within %d seconds of SIGTERM: it is killed",
+		    STOP_MS / 1000);
 }
 
 int child_start(struct child *child, const char *name)
@@ -147,6 +158,8 @@ int child_start(struct child *child, const char *name)
 
 void child_stop(struct child *child)
 {
+	const int signals = stop_signals();
+
 	/* One that was never told to go ends by itself. */
 	if (child->go >= 0)
 		close(child->go);
@@ -158,8 +171,7 @@ void child_stop(struct child *child)
 		child->stopped = true;
 		kill(child->pid, SIGTERM);
 		if (!wait_for_end(child)) {
-			say("the command did not end within %d seconds of SIGTERM: it is killed",
-			    STOP_MS / 1000);
+			say_killed(signals);
 			kill(child->pid, SIGKILL);
 			child->ended = waitpid(child->pid, &child->status, 0) == child->pid;
 		}

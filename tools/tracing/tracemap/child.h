@@ -33,7 +33,8 @@ int child_start(struct child *child, const char *name);
 bool child_ended(struct child *child);
 
 /*
- * End it, if it still runs: send SIGTERM, and SIGKILL after two seconds, with a message. It
+ * End it, if it still runs: send SIGTERM, and SIGKILL after two seconds or
+ * at another signal, with a message. It
  * is in the process group of the caller, so that a terminal's Ctrl-C and Ctrl-Z reach what
  * it has started, and that can read the terminal. Therefore only the command itself is told.
  */

@@ -228,6 +228,22 @@ static void test_signal(void)
 	output_free(&out);
 }
 
+/* A signal that came right before a wait ends it, and the next wait is one again. */
+static void test_wait(void)
+{
+	uint64_t begin = now_ns();
+	int ends[2];
+
+	CHECK(!pipe(ends));
+	raise(SIGINT);
+	CHECK(stop_wait(-1, 60000) > 0);
+	raise(SIGINT);
+	CHECK(stop_wait(ends[0], -1) > 0);
+	CHECK(write(ends[1], "", 1) == 1 && stop_wait(ends[0], -1) > 0);
+	CHECK(seconds_since(begin) < 10 && !stop_wait(-1, 20));
+	CHECK(seconds_since(begin) >= 0.02 && !close(ends[0]) && !close(ends[1]));
+}
+
 /* Nor is it after the time has ended. */
 static void test_time(void)
 {
@@ -309,6 +325,7 @@ int main(void)
 	test_errors();
 	test_time();
 	test_signal();
+	test_wait();
 	printf("ok - output, %zu texts to a terminal and to a pipe\n", NR_TEXTS);
 	return 0;
 }

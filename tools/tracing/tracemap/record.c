@@ -72,7 +72,7 @@ struct run {
 	double took_all;
 	uint64_t quarter;	/* bytes of a CPU's buffer */
 	bool by_copy;		/* read(2), see recording_fill() */
-	bool by_looking;	/* tracemap_wait() does not end when a quarter is there */
+	bool by_looking;	/* tracemap_fd() does not tell when a quarter is there */
 	bool by_poll;		/* but poll() does, when a part of the buffer is there */
 	bool more;		/* some CPU had its whole turn when all were asked last */
 	bool terminal;		/* progress is shown */
@@ -678,10 +678,10 @@ static int wait_for_filling(struct run *run, int ms)
 	int step = 1, left = run->merge && ms > LIVE_MS ? LIVE_MS : ms;
 
 	for (; left > 0 && !any_has(run, run->quarter); left -= step) {
-		struct timespec ts = { .tv_nsec = step * 1000000L };
+		int ret = stop_wait(-1, step);
 
-		if (nanosleep(&ts, NULL))
-			return -errno;
+		if (ret)
+			return ret < 0 ? ret : 0;
 		if (step < 16)
 			step *= 2;
 	}
@@ -692,7 +692,7 @@ static int wait_for_filling(struct run *run, int ms)
 static int wait_by_poll(struct run *run, int ms)
 {
 	unsigned int nr = run->recording.nr_tracks;
-	struct pollfd *files = calloc(nr, sizeof(*files));
+	struct pollfd *files = calloc(nr + 1, sizeof(*files));
 	int n;
 
 	if (!files)
@@ -703,11 +703,25 @@ static int wait_by_poll(struct run *run, int ms)
 		tracemap_cpu_raw(run->recording.tracks[i]->cpu, &raw);
 		files[i] = (struct pollfd){ .fd = raw.fd, .events = POLLIN };
 	}
-	n = poll(files, nr, run->merge && ms > LIVE_MS ? LIVE_MS : ms);
+	files[nr] = (struct pollfd){ .fd = stop_fd, .events = POLLIN };
+	n = poll(files, nr + 1, run->merge && ms > LIVE_MS ? LIVE_MS : ms);
 	n = n < 0 ? -errno : n;
+	if (n > 0 && files[nr].revents)
+		stop_clear_fd();
+	else
+		run->by_poll = n <= 0 || any_has(run, run->quarter / 2);
 	free(files);
-	run->by_poll = n <= 0 || any_has(run, run->quarter / 2);
 	return n < 0 ? n : 0;
+}
+
+/* The kernel tells when a quarter is there. */
+static int wait_till_told(struct run *run, int ms)
+{
+	int again = tracemap_arm(run->t);
+
+	if (again < 0)
+		return again;
+	return stop_wait(tracemap_fd(run->t), again && again < ms ? again : ms);
 }
 
 static int sleep_till_more(void *arg)
@@ -718,7 +732,7 @@ static int sleep_till_more(void *arg)
 	if (run->by_poll)
 		ret = wait_by_poll(run, ms);
 	else
-		ret = run->by_looking ? wait_for_filling(run, ms) : tracemap_wait(run->t, ms);
+		ret = run->by_looking ? wait_for_filling(run, ms) : wait_till_told(run, ms);
 	return ret < 0 && ret != -EINTR ? read_failed(run, ret, -1) : 0;
 }
 

@@ -129,7 +129,7 @@ static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 		if (ret < 0)
 			ret = reading_failed(m, ret);
 		else if (!ret)
-			usleep(1000);	/* the writer was too quick for once */
+			stop_wait(-1, 1);	/* the writer was too quick for once */
 		else if (is_wanted(s, &rec))
 			*error = print_record(s, &rec);
 		if (ret < 0)

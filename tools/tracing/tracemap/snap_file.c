@@ -126,13 +126,15 @@ static int take_cpu(struct taker *k)
 
 	k->missed = 0;
 	while (ret >= 0 && may_take(k->s, k->i)) {
+		if (stop_signals())
+			return -EINTR;
 		ret = tracemap_cpu_fetch(cpu, &b);
 		if (!ret && k->s->consumes)
 			break;
 		if (ret > 0)
 			ret = take_batch(k, b);
 		else if (!ret)
-			usleep(1000);	/* the writer was too quick for once */
+			stop_wait(-1, 1);	/* the writer was too quick for once */
 		else if (ret != -ENODATA)
 			ret = snapshot_error(ret, tracemap_cpu_number(cpu));
 	}
@@ -213,8 +215,12 @@ int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
 
 	if (!ret)
 		ret = take_pages(d, s);
+	if (ret == -EINTR)
+		say("%s: a signal came: nothing was written", dir);
+	else if (ret)
+		complain(ABOUT_BUFFER, ret, "%s", dir);
 	if (ret)
-		return complain(ABOUT_BUFFER, ret, "%s", dir);
+		return ret;
 	ret = take_head(d, dir);
 	return ret ? complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir) : 0;
 }
@@ -240,13 +246,19 @@ uint64_t snap_data_size(const struct snap_data *d)
 
 /* ---- The file ---- */
 
+/* Bytes that are written between looks for a signal. */
+#define PUT_MAX		(1 << 20)
+
 static int put(int fd, const struct bytes *b)
 {
 	const char *data = b->data;
 
 	for (size_t size = b->size; size; ) {
-		ssize_t n = write(fd, data, size);
+		ssize_t n;
 
+		if (stop_signals())
+			return -EINTR;
+		n = write(fd, data, size < PUT_MAX ? size : PUT_MAX);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0) {
@@ -384,7 +396,8 @@ static int write_regular(const struct snap_data *d, const char *path, bool is_ne
 	if (ret == -EEXIST && is_new)
 		return ret;
 	if (ret)
-		say("%s: %s: nothing was written", path, strerror(-ret));
+		say("%s: %s: nothing was written", path,
+		    ret == -EINTR ? "a signal came" : strerror(-ret));
 	return ret;
 }
 

@@ -3,7 +3,6 @@
  * Waiting for what a snapshot is taken for.
  */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,19 +214,15 @@ static int patience(const struct snap_wait *w)
 /* Returns 0, or a negative errno, told. */
 static int sleep_till_more(struct snap_wait *w)
 {
-	struct pollfd p[] = {
-		{ .fd = stop_fd, .events = POLLIN },
-		{ .fd = w->t ? tracemap_fd(w->t) : -1, .events = POLLIN },
-	};
 	int ms = patience(w), again = w->t ? tracemap_arm(w->t) : 0;
 
 	if (again < 0)
 		return complain(ABOUT_BUFFER, again, "--when");
 	if (again && (ms < 0 || again < ms))
 		ms = again;
-	if (poll(p, 2, ms) < 0 && errno != EINTR)
-		return complain(ABOUT_BUFFER, errno, "poll");
-	stop_clear_fd();
+	again = stop_wait(w->t ? tracemap_fd(w->t) : -1, ms);
+	if (again < 0 && again != -EINTR)
+		return complain(ABOUT_BUFFER, again, "poll");
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * Signals that ask to stop.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -88,6 +89,21 @@ void stop_clear_fd(void)
 
 	while (read(stop_fd, &value, sizeof(value)) < 0 && errno == EINTR)
 		;
+}
+
+int stop_wait(int fd, int ms)
+{
+	struct pollfd p[] = {
+		{ .fd = stop_fd, .events = POLLIN },
+		{ .fd = fd, .events = POLLIN },
+	};
+	int n = poll(p, 2, ms);
+
+	if (n < 0)
+		n = -errno;
+	if (n == -EINTR || p[0].revents)
+		stop_clear_fd();
+	return n;
 }
 
 void stop_reset(void)

@@ -235,12 +235,10 @@ static void sleep_till_more(struct stream *s)
 static void let_it_grow(const struct stream *s, uint64_t before)
 {
 	uint64_t since = now_ms() - before;
-	struct timespec wait = { 0 };
 
 	if (!s->taken || s->taken >= LITTLE || since >= LITTLE_WAIT_MS || !may_go_on(s, 0))
 		return;
-	wait.tv_nsec = (LITTLE_WAIT_MS - since) * 1000 * 1000;
-	nanosleep(&wait, NULL);
+	stop_wait(-1, LITTLE_WAIT_MS - since);
 }
 
 static bool limit_is_reached(void *arg)
