@@ -623,6 +623,11 @@ static void test_no_trust(void)
 	check(poll(&p, 1, 0) == 1);
 	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1);
 	check(tracemap_arm(t) == 0);
+	put_file("buffer_percent", "50\n");
+	check(tracemap_arm(t) == 1 && poll(&p, 1, 0) == 0);
+	put_events(fd, &f, 2000, 1, 1, 0);
+	check(poll(&p, 1, 0) == 1);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1 && rec.ts == 2000);
 	tracemap_close(t);
 	close(fd);
 	remove_instance();

@@ -181,6 +181,8 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @told_by: which file the epoll descriptor of the instance has
  * @events: what it waits for: EPOLLIN, or 0 while it would tell nothing new
  * @poll: how far what poll() says can be relied on
+ * @full: whether buffer_percent was above 0 when epoll got the file: the kernel has a queue
+ *	of waiters for that, and another for any event
  * @fetched: what was fetched since it was armed by poll() last
  * @idle: how often it was armed by poll() since something was found
  * @read: the state of reading by read(2)
@@ -211,6 +213,7 @@ struct tracemap_cpu {
 	enum cpu_told_by told_by;
 	uint32_t events;
 	enum cpu_poll poll;
+	bool full;
 	enum cpu_fetched fetched;
 	unsigned int idle;
 

@@ -310,9 +310,29 @@ static enum cpu_poll judge_poll(const struct tracemap_cpu *cpu, bool late)
 	return late ? POLL_LATE : POLL_EXACT;
 }
 
-/* Let poll() of the buffer tell of a CPU, where the kernel takes no position. */
-static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
+/* If buffer_percent, which is negative if it was not asked for, has another queue now: go there. */
+static int change_queue(struct tracemap *t, struct tracemap_cpu *cpu, int percent)
 {
+	bool full = percent > 0;
+	int ret = 0;
+
+	if (percent < 0 || cpu->full == full)
+		return 0;
+	cpu->full = full;
+	if (cpu->told_by == BY_POLL)
+		ret = epoll_change(t, cpu, EPOLL_CTL_DEL);
+	if (!ret && cpu->told_by == BY_POLL)
+		cpu->told_by = BY_NOTHING;
+	return ret;
+}
+
+/* Let poll() of the buffer tell of a CPU, where the kernel takes no position. */
+static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late, int percent)
+{
+	int ret = change_queue(t, cpu, percent);
+
+	if (ret)
+		return ret;
 	cpu->poll = judge_poll(cpu, late);
 	if (cpu->fetched == FETCHED_MORE)
 		cpu->idle = 0;
@@ -323,9 +343,9 @@ static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
 }
 
 /* The same. Returns the milliseconds until the next look, 0 if poll() tells everything. */
-static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late)
+static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late, int percent)
 {
-	int ret = add_by_poll(t, cpu, late);
+	int ret = add_by_poll(t, cpu, late, percent);
 
 	if (!ret)
 		ret = watch(t, cpu, cpu->poll == POLL_MISLEADS ? 0 : EPOLLIN);
@@ -366,12 +386,13 @@ static int arm_waiting(struct tracemap *t, struct tracemap_cpu *cpu, int *percen
 	if (tracemap__has_index(cpu))
 		return arm_by_position(t, cpu, tracemap__quarter(cpu)) < 0 ? watch(t, cpu, 0) : 0;
 	if (ask_percent(t, percent) > 0)
-		ret = add_by_poll(t, cpu, true);
+		ret = add_by_poll(t, cpu, true, *percent);
 	return watch(t, cpu, ret || cpu->poll == POLL_MISLEADS ? 0 : EPOLLIN);
 }
 
 static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
+	bool late;
 	int ret;
 
 	if (tracemap__waits_in_merge(cpu))
@@ -384,8 +405,8 @@ static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 	if (!ret)
 		return 0;
 	/* The kernel takes positions, but not now: look again soon. */
-	return arm_by_poll(t, cpu, ret != -EOPNOTSUPP ||
-			   (t->options.wake_bytes && ask_percent(t, percent) > 0));
+	late = ret != -EOPNOTSUPP || (t->options.wake_bytes && ask_percent(t, percent) > 0);
+	return arm_by_poll(t, cpu, late, *percent);
 }
 
 /*

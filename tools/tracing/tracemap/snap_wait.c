@@ -106,6 +106,8 @@ static int open_event(struct snap_wait *w)
 	if (ret)
 		return ret;
 	session_try(w->session, "buffer_size_kb", BUFFER_KB);
+	/* So that poll() tells each event where there is no live index. */
+	session_try(w->session, "buffer_percent", "0");
 	ret = session_hide_self(w->session, false);
 	if (!ret)
 		ret = enable(w->session, w->cause->when);
@@ -214,13 +216,15 @@ static int patience(const struct snap_wait *w)
 /* Returns 0, or a negative errno, told. */
 static int sleep_till_more(struct snap_wait *w)
 {
-	int ms = patience(w), again = w->t ? tracemap_arm(w->t) : 0;
+	/* Events that come until something is due make no other snapshot: they can wait. */
+	bool asks = w->t && !w->due;
+	int ms = patience(w), again = asks ? tracemap_arm(w->t) : 0;
 
 	if (again < 0)
 		return complain(ABOUT_BUFFER, again, "--when");
 	if (again && (ms < 0 || again < ms))
 		ms = again;
-	again = stop_wait(w->t ? tracemap_fd(w->t) : -1, ms);
+	again = stop_wait(asks ? tracemap_fd(w->t) : -1, ms);
 	if (again < 0 && again != -EINTR)
 		return complain(ABOUT_BUFFER, again, "poll");
 	return 0;

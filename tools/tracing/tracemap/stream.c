@@ -37,6 +37,10 @@
 #define LITTLE		256	/* events */
 #define LITTLE_WAIT_MS	10
 
+/* When tracemap_arm() asks for the next look after so long, the buffers are idle. */
+#define IDLE_LOOK_MS	32
+#define BUSY_PERCENT	"50"	/* as the kernel has it */
+
 struct options {
 	struct selection sel;
 	enum tracemap_way way;
@@ -65,6 +69,7 @@ struct stream {
 	unsigned long long events;
 	unsigned long long lost;
 	struct losses losses;
+	bool tells_each;		/* buffer_percent is 0 */
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
@@ -182,12 +187,29 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
 	return true;
 }
 
+/*
+ * Without a live index poll() waits for buffer_percent, and the buffers are looked at ever more
+ * seldom. When those of an instance of our own are idle it is made to tell the next event, and
+ * then to wait for more again: told each event, the stream would wake itself without end.
+ */
+static void tell_each(struct stream *s, bool each)
+{
+	if (s->tells_each == each || !session_is_own(s->session))
+		return;
+	if (!session_try(s->session, "buffer_percent", each ? "0" : BUSY_PERCENT))
+		s->tells_each = each;
+}
+
 /* How long it may be slept: till something is due. */
 static int patience(struct stream *s)
 {
 	int timeout = tracemap_merge_timeout(s->m, loop_timeout(&s->loop, LOOP_CPUS_MS));
 	int again = tracemap_arm(s->t);
 
+	if (again >= IDLE_LOOK_MS) {
+		tell_each(s, true);
+		again = tracemap_arm(s->t);
+	}
 	if (again < 0)
 		reading_failed(s, again);
 	return again && again < timeout ? again : timeout;
@@ -253,6 +275,8 @@ static int take_turn(void *arg)
 
 	take(s, 0, TURN);
 	s->taken = s->events - before;
+	if (s->taken)
+		tell_each(s, false);
 	return s->taken == TURN;
 }
 
