@@ -205,11 +205,15 @@ static int make_room(struct snap *s, const struct snap_data *d)
 	return ret;
 }
 
-/* Of two in the same millisecond the second one waits. */
-static int write_by_time(struct snap *s, const struct snap_data *d)
+/*
+ * Of two in the same millisecond the second one waits. An older file may go for it, and then
+ * one signal does not end it any more.
+ */
+static int write_by_time(struct snap *s, struct snap_data *d)
 {
 	int ret = make_room(s, d), tries;
 
+	d->signals = 1;
 	if (!ret)
 		ret = -EEXIST;
 	for (tries = 0; tries < 1000 && ret == -EEXIST; tries++) {
@@ -233,6 +237,10 @@ static int write_snapshot(struct snap *s)
 	if (!d)
 		return complain(ABOUT_OUTPUT, ENOMEM, "%s", s->opt.output);
 	ret = snap_data_take(d, &s->shot, s->dir);
+	if (!ret && stop_signals()) {
+		say("%s: a signal came: nothing was written", s->dir);
+		ret = -EINTR;
+	}
 	if (!ret && snap_waits(&s->opt.cause))
 		ret = write_by_time(s, d);
 	else if (!ret)
@@ -268,7 +276,8 @@ static int take(struct snap *s)
 	if (ret == -EPIPE)
 		ret = 0;
 	s->lost |= !ret && snapshot_has_lost(&s->shot);
-	s->failed |= !!ret;
+	/* A signal is how a recorder that waits ends. */
+	s->failed |= ret && !(ret == -EINTR && names);
 	snapshot_close(&s->shot);
 	return ret;
 }
@@ -291,7 +300,7 @@ static void take_each(struct snap *s)
 		say("%s: waiting; Ctrl-C ends it", s->request.name);
 	while (!ret && (ret = snap_wait_next(w)) > 0) {
 		ret = take(s);
-		if (may_go_on(ret))
+		if (may_go_on(ret) || ret == -EINTR)
 			ret = 0;
 	}
 	s->failed |= ret < 0;

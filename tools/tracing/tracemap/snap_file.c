@@ -249,14 +249,14 @@ uint64_t snap_data_size(const struct snap_data *d)
 /* Bytes that are written between looks for a signal. */
 #define PUT_MAX		(1 << 20)
 
-static int put(int fd, const struct bytes *b)
+static int put(const struct snap_data *d, int fd, const struct bytes *b)
 {
 	const char *data = b->data;
 
 	for (size_t size = b->size; size; ) {
 		ssize_t n;
 
-		if (stop_signals())
+		if (stop_signals() > d->signals)
 			return -EINTR;
 		n = write(fd, data, size < PUT_MAX ? size : PUT_MAX);
 		if (n < 0 && errno != EINTR)
@@ -273,7 +273,7 @@ static int put(int fd, const struct bytes *b)
  * To a pipe no more than it has room for when poll() says so, and so write() does not wait.
  * A signal ends it.
  */
-static int put_waiting(int fd, const struct bytes *b)
+static int put_waiting(const struct snap_data *d, int fd, const struct bytes *b)
 {
 	const char *data = b->data;
 
@@ -285,7 +285,7 @@ static int put_waiting(int fd, const struct bytes *b)
 		ssize_t n = 0;
 
 		poll(p, 2, -1);
-		if (stop_signals())
+		if (stop_signals() > d->signals)
 			return -EINTR;
 		if (p[1].revents)
 			stop_clear_fd();
@@ -302,12 +302,12 @@ static int put_waiting(int fd, const struct bytes *b)
 }
 
 static int put_all(const struct snap_data *d, int fd,
-		   int (*put_one)(int fd, const struct bytes *b))
+		   int (*put_one)(const struct snap_data *d, int fd, const struct bytes *b))
 {
-	int ret = put_one(fd, &d->front);
+	int ret = put_one(d, fd, &d->front);
 
 	for (unsigned int i = 0; i < d->nr_cpus && !ret; i++)
-		ret = put_one(fd, &d->pages[i]);
+		ret = put_one(d, fd, &d->pages[i]);
 	return ret;
 }
 

@@ -18,6 +18,7 @@ struct trace_head;
  * @ids: whether there is an event of each id
  * @head: what tells how to decode them
  * @front: all that stands in front of them
+ * @signals: so many signals do not end the writing
  */
 struct snap_data {
 	struct subbuf_format format;
@@ -26,6 +27,7 @@ struct snap_data {
 	unsigned char ids[1 << 16];
 	struct trace_head *head;
 	struct bytes front;
+	int signals;
 };
 
 /* Take all of the snapshot, and what is needed to decode it. A negative errno was told. */
