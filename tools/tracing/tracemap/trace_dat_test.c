@@ -794,8 +794,46 @@ static void test_refusals(const char *folder)
 	CHECK(trace_head_new(&none.head, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
+static const char *kallsyms;
+
+__typeof__(fopen) __real_fopen64;
+
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	if (kallsyms && !strcmp(path, "/proc/kallsyms"))
+		return fmemopen((char *)kallsyms, strlen(kallsyms), "r");
+	return __real_fopen64(path, mode);
+}
+
+/* Marks tell an address in a function: the file has its name, and where it ends. */
+static void test_names(const char *folder)
+{
+	static const char wanted[] = "ffffffff81000100 t tracing_mark_write\n"
+		"ffffffff81000300 T behind\n";
+	struct bytes b = { .error = 0 };
+	struct trace_head *head;
+	char dir[300], other[310];
+	const uint32_t size = strlen(wanted);
+	const char *at;
+
+	snprintf(dir, sizeof(dir), "%.280s/names.%d", folder, getpid());
+	snprintf(other, sizeof(other), "%s/.", dir);
+	make_tracing(dir);
+	kallsyms = "ffffffff81000000 T before\nffffffff81000100 t tracing_mark_write\n"
+		"ffffffff81000200 d data\nffffffff81000300 T behind\nffffffff81000400 T later\n";
+	CHECK(!trace_head_new(&head, other, dir, CPUS, PAGE) && !trace_head_write(head, &b));
+	kallsyms = NULL;
+	at = memmem(b.data, b.size, wanted, size);
+	CHECK(at && !memcmp(at - sizeof(size), &size, sizeof(size)));
+	trace_head_free(head);
+	bytes_free(&b);
+	snprintf(other, sizeof(other), "rm -rf %s", dir);
+	CHECK(!system(other));
+}
+
 static void test_all(const char *folder)
 {
+	test_names(folder);
 	test_in(folder);
 	test_little_by_little(folder);
 	test_modes(folder);

@@ -268,9 +268,10 @@ static bool wanted(const char *line, bool all)
 	return all || !strncmp(p + 2, " tracing_mark", strlen(" tracing_mark"));
 }
 
+/* A function ends where the next one begins: readers do not know the last one's end. */
 static int add_kallsyms(struct trace_head *head)
 {
-	bool all = needs_all_symbols(head);
+	bool all = needs_all_symbols(head), ends = true;
 	FILE *file = fopen("/proc/kallsyms", "re");
 	char *line = NULL;
 	size_t room = 0;
@@ -279,8 +280,12 @@ static int add_kallsyms(struct trace_head *head)
 	if (!file)
 		return 0;
 	while ((size = getline(&line, &room, file)) > 0) {
-		if (wanted(line, all))
+		bool is = wanted(line, all);
+
+		if (is || (!ends && wanted(line, true))) {
 			bytes_add(&head->kallsyms, line, size);
+			ends = !is;
+		}
 	}
 	free(line);
 	fclose(file);
