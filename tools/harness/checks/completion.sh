@@ -85,7 +85,7 @@ offered()
 scratch
 make_tracefs
 trap 'T kill-server 2>/dev/null || :; rm -rf "$work"' EXIT
-echo 1..20
+echo 1..21
 check "completion: bash takes it" start_bash
 check "completion: verbs" offered 'tracemap ' stream record stat top info
 check "completion: a verb" typed 'tracemap rec' 'tracemap record ?'
@@ -98,6 +98,7 @@ check "completion: an event" typed 'tracemap stream -e sched:sched_sw' 'tracemap
 check "completion: events of a system" offered 'tracemap record --event=sched:' sched_switch sched_waking
 check "completion: a tracer" typed 'tracemap stream -p function_' 'tracemap stream -p function_graph ?'
 check "completion: functions" offered 'tracemap stream -p function -l vfs_' vfs_read vfs_write vfs_fsync
+check "completion: a way to record" typed 'tracemap record --way obs' 'tracemap record --way observe ?'
 check "completion: an instance" typed 'tracemap stat -i mi' 'tracemap stat -i mine ?'
 check "completion: a clock, behind =" typed 'tracemap record --clock=glo' 'tracemap record --clock=global ?'
 check "completion: a file" typed 'tracemap record -o some' 'tracemap record -o some.dat ?'

@@ -96,7 +96,8 @@ static const char usage[] =
 	"\nHow:\n"
 	"  -o, --output FILE     default: trace.dat\n"
 	"      --live            print the events while they are recorded\n"
-	"      --way WAY         read or map, instead of what is cheapest here\n"
+	"      --way WAY         read, map or observe, which takes nothing from others\n"
+	"                        (default: the cheapest that takes)\n"
 	"      --subbuf SIZE     of the sub-buffers, where this kernel can set it\n"
 	"                        (default: 64k in an instance of its own)\n"
 	"      --strict          exit with 3 if events were lost\n"
@@ -161,7 +162,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 		request->restore = arg;
 		return 0;
 	case OPTION_WAY:
-		return value_way(arg, false, &request->way);
+		return value_way(arg, &request->way);
 	default:
 		return value_no_option("record");
 	}
@@ -419,7 +420,7 @@ static int pull_all(struct run *run, enum recording_share share)
 		if (r->write_error)
 			return write_failed(run);
 		/* What is damaged has been written as it is, and is passed. */
-		if (ret < 0 && ret != -EBADMSG && ret != -EINTR)
+		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
 			return read_failed(run, ret, tracemap_cpu_number(r->tracks[i]->cpu));
 		run->more |= ret >= RECORDING_TURN_MAX;
 		sum += ret > 0 ? ret : ret == -EBADMSG;
@@ -745,6 +746,37 @@ static const struct loop_verb recording = {
 
 /* ---- The end ---- */
 
+/* To the end that was set. A writer may be too quick for a copy: then it is tried again. */
+static int drain_observed_cpu(struct run *run, struct track *track)
+{
+	int ret = 1;
+
+	while (ret != -ENODATA && stop_signals() < 2) {
+		if (!ret)
+			stop_wait(-1, 1);
+		ret = recording_pull(track, RECORDING_PRESENT);
+		if (run->recording.write_error)
+			return write_failed(run);
+		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
+			return read_failed(run, ret, tracemap_cpu_number(track->cpu));
+		tick(run);
+	}
+	return 0;
+}
+
+static void drain_observed(struct run *run)
+{
+	int ret;
+
+	if (run->recording.write_error)
+		return;
+	ret = tracemap_until_now(run->t);
+	if (ret)
+		read_failed(run, ret, -1);
+	for (unsigned int i = 0; !ret && i < run->recording.nr_tracks; i++)
+		ret = drain_observed_cpu(run, run->recording.tracks[i]);
+}
+
 /*
  * What is in the buffers still; a second signal gives that up. In an instance of
  * somebody else's tracing goes on, and the buffers never empty.
@@ -757,7 +789,9 @@ static void drain(struct run *run)
 		session_trace(run->session, false);
 	while (own && !run->recording.write_error && stop_signals() < 2 && take_all(run) > 0)
 		tick(run);
-	if (!own)
+	if (!own && run->recording.observes)
+		drain_observed(run);
+	else if (!own)
 		pull_all(run, RECORDING_PRESENT);
 }
 

@@ -18,7 +18,9 @@
 
 static const unsigned char *subbuf_of(const struct track *track)
 {
-	return track->batch->it.data - track->piece.format->data_offset;
+	/* There may be nothing, not even before the first record of a copy. */
+	return (const unsigned char *)((uintptr_t)track->batch->it.data -
+				       track->piece.format->data_offset);
 }
 
 static uint64_t subbuf_stamp(const struct track *track)
@@ -31,7 +33,7 @@ static bool goes_on(const struct track *track, uint32_t start)
 {
 	const struct dat_piece *piece = &track->piece;
 
-	return track->has_piece && start && start == piece->end &&
+	return !track->recording->observes && track->has_piece && start && start == piece->end &&
 	       subbuf_of(track) == piece->subbuf && subbuf_stamp(track) == track->stamp &&
 	       !track->batch->missed && !(track->batch->flags & TRACEMAP_RESET);
 }
@@ -52,7 +54,8 @@ static void begin_piece(struct track *track, uint32_t start)
 	track->at += (uint64_t)track->nr_pages * track->recording->page_size;
 	track->nr_pages = 0;
 	track->has_piece = true;
-	track->stamp = subbuf_stamp(track);
+	/* An observer has copies of records, without a header. */
+	track->stamp = track->recording->observes ? 0 : subbuf_stamp(track);
 	piece->subbuf = subbuf_of(track);
 	piece->start = start;
 	piece->ts = track->batch->it.ts;
@@ -69,7 +72,8 @@ static void append(struct track *track)
 	struct subbuf_iter it = track->batch->it;
 	struct subbuf_record record;
 
-	memcpy(to, it.next, it.end - it.next);
+	if (it.end > it.next)
+		memcpy(to, it.next, it.end - it.next);
 	piece->end += it.end - it.next;
 	while (subbuf_next(&it, &record))
 		;
@@ -125,16 +129,43 @@ static void count_missed(struct track *track)
 		track->lost += batch->missed;
 }
 
-/* Taken out of the buffer, and there is nowhere to put them. */
-static uint64_t count_events(const struct track *track)
+/*
+ * Done with the batch: its events went with it. Those that an observer has not gone through
+ * it has not seen.
+ */
+static uint64_t pass_events(struct track *track)
 {
-	struct subbuf_iter it = track->batch->it;
 	struct subbuf_record record;
 	uint64_t n = 0;
 
-	while (subbuf_next(&it, &record))
+	while (tracemap_batch_next(track->batch, &record))
 		n++;
 	return n;
+}
+
+/* Taken out of the buffer, or observed, and there is nowhere to put them. */
+static void unwritten(struct track *track)
+{
+	uint64_t events = pass_events(track);
+
+	track->unwritten += events;
+	if (track->recording->observes)
+		track->events += events;
+}
+
+/* The kernel counts what was taken, and an observer what it has seen. */
+static void pass_written(struct track *track)
+{
+	struct recording *r = track->recording;
+	uint32_t before = track->batch->events;
+
+	if (r->shows)
+		shown_add(&track->shown, track->batch);
+	else if (r->observes)
+		pass_events(track);
+	track->batch->it.next = track->batch->it.end;
+	if (r->observes)
+		track->events += track->batch->events - before;
 }
 
 static int write_batch(struct track *track)
@@ -161,7 +192,7 @@ static int write_batch(struct track *track)
 		return 0;
 	}
 	r->write_error = ret;
-	track->unwritten += count_events(track);
+	unwritten(track);
 	return ret;
 }
 
@@ -174,8 +205,8 @@ static int pull(struct track *track)
 		return track->recording->write_error;
 	ret = tracemap_cpu_fetch(track->cpu, &track->batch);
 	if (ret <= 0) {
-		/* What was behind the damage, nobody has counted. */
-		if (ret == -EBADMSG)
+		/* What was behind the damage, nobody has counted, but for an observer. */
+		if (ret == -EBADMSG && !track->recording->observes)
 			track->recording->damaged = true;
 		track->batch = NULL;
 		return ret;
@@ -199,7 +230,7 @@ static uint64_t limit_of(const struct track *track, enum recording_share share)
 {
 	uint64_t n;
 
-	if (share == RECORDING_TURN)
+	if (share == RECORDING_TURN || track->recording->observes)
 		return RECORDING_TURN_MAX;
 	n = recording_fill(track) / capacity(track);
 	if (share == RECORDING_WHOLE)
@@ -216,10 +247,7 @@ int recording_pull(struct track *track, enum recording_share share)
 		ret = pull(track);
 		if (ret <= 0)
 			break;
-		if (track->recording->shows)
-			shown_add(&track->shown, track->batch);
-		/* Done with: its events went with it. */
-		track->batch->it.next = track->batch->it.end;
+		pass_written(track);
 	}
 	return ret < 0 ? ret : (int)n;
 }
@@ -271,7 +299,7 @@ static struct track *new_track(struct recording *r, struct tracemap_cpu *cpu)
 	track->shown.room = &r->room;
 	track->cpu = cpu;
 	track->piece.format = &r->format;
-	if (tracemap_cpu_way(cpu) == TRACEMAP_READ) {
+	if (tracemap_cpu_way(cpu) != TRACEMAP_MAP) {
 		track->copy = malloc(r->page_size);
 		if (!track->copy) {
 			free(track);
@@ -316,6 +344,7 @@ static int take_format(struct recording *r)
 		return ret;
 	if (raw.format.data_offset > DAT_PAGE_HEADER_MAX)
 		return -EPROTO;
+	r->observes = tracemap_cpu_way(tracemap_get_cpu(r->t, 0)) == TRACEMAP_OBSERVE;
 	r->format = raw.format;
 	r->page_size = raw.format.subbuf_size;
 	r->zeros = calloc(1, r->page_size);
@@ -413,17 +442,13 @@ static void give_up(struct track *track)
 	struct recording *r = track->recording;
 	int ret;
 
-	/* Where writing failed, it has been counted. */
-	if (track->batch)
-		track->batch->it.next = track->batch->it.end;
 	do {
 		ret = tracemap_cpu_fetch(track->cpu, &track->batch);
-		r->damaged |= ret == -EBADMSG;
+		r->damaged |= ret == -EBADMSG && !r->observes;
 		if (ret <= 0)
 			continue;
 		count_missed(track);
-		track->unwritten += count_events(track);
-		track->batch->it.next = track->batch->it.end;
+		unwritten(track);
 	} while (ret > 0 || ret == -EBADMSG || ret == -EINTR);
 	track->batch = NULL;
 }
@@ -442,7 +467,7 @@ static void look_at_figures(struct track *track)
 {
 	struct tracemap_figures figures;
 
-	if (tracemap_cpu_figures(track->cpu, &figures))
+	if (track->recording->observes || tracemap_cpu_figures(track->cpu, &figures))
 		return;
 	if (figures.epoch != track->epoch || figures.consumed < track->consumed) {
 		track->epoch = figures.epoch;

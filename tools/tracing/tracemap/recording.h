@@ -5,7 +5,8 @@
  * Sub-buffers go from where they are to the file, whole; no event is looked at,
  * but where some were lost. A sub-buffer that the writer is still on is written
  * as far as it was consumed, and again at the same place when it has more; where
- * it comes in small copies, these are put together in a page.
+ * it comes in small copies, as from read(2) and to an observer, these are put together
+ * in a page.
  */
 #ifndef _TRACEMAP_RECORDING_H
 #define _TRACEMAP_RECORDING_H
@@ -34,7 +35,7 @@ struct track {
 	uint64_t lost;			/* events that were counted as lost so far */
 	uint64_t unwritten;		/* events that were taken and not written */
 	uint64_t told;			/* how many of both "record --live" has printed as lost */
-	uint64_t events;		/* taken while we were there */
+	uint64_t events;		/* taken while we were there, or observed */
 	uint64_t consumed;		/* as the kernel said last */
 	uint32_t epoch;
 };
@@ -47,6 +48,7 @@ struct recording {
 	unsigned int page_size;
 	struct subbuf_format format;
 	void *zeros;
+	bool observes;			/* nothing is taken out of the buffers */
 	bool shows;			/* what is written is to be printed, too */
 	struct shown_room room;
 	struct track **tracks;
@@ -87,7 +89,8 @@ uint64_t recording_fill(const struct track *track);
  * enum recording_share - how much to take of a CPU's buffer
  * @RECORDING_TURN: what there is, but no more than what is one CPU's turn
  * @RECORDING_WHOLE: the same, without the sub-buffer that is written to
- * @RECORDING_PRESENT: what is there now, not what comes meanwhile
+ * @RECORDING_PRESENT: what is there now, not what comes meanwhile. An observer calls
+ *	tracemap_until_now() before that, and until this returns 0
  */
 enum recording_share {
 	RECORDING_TURN,

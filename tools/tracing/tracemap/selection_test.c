@@ -133,10 +133,10 @@ static void test_names(void)
 	CHECK(!value_instance("/") && !value_instance("mine") && !value_instance("a.b"));
 	CHECK(value_instance("") && value_instance(".") && value_instance("..") &&
 	      value_instance(".hidden") && value_instance("a/b") && value_instance("/a"));
-	CHECK(!value_way("read", false, &way) && way == TRACEMAP_READ);
-	CHECK(!value_way("map", false, &way) && way == TRACEMAP_MAP);
-	CHECK(!value_way("observe", true, &way) && way == TRACEMAP_OBSERVE);
-	CHECK(value_way("observe", false, &way) && value_way("consume", true, &way));
+	CHECK(!value_way("read", &way) && way == TRACEMAP_READ);
+	CHECK(!value_way("map", &way) && way == TRACEMAP_MAP);
+	CHECK(!value_way("observe", &way) && way == TRACEMAP_OBSERVE);
+	CHECK(value_way("consume", &way) && value_way("mapped", &way));
 }
 
 static void test_subbuf(void)

@@ -62,7 +62,7 @@ static uint64_t pass(struct tracemap_batch *batch)
 	struct subbuf_record record;
 	uint64_t events = 0;
 
-	while (subbuf_next(&batch->it, &record))
+	while (tracemap_batch_next(batch, &record))
 		events++;
 	return events;
 }

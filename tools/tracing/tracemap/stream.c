@@ -627,7 +627,7 @@ static int parse_option(struct options *opt, int option)
 		return ret < 0 ? ret : 0;
 	switch (option) {
 	case OPT_WAY:
-		return value_way(optarg, true, &opt->way);
+		return value_way(optarg, &opt->way);
 	case OPT_OBSERVE:
 		opt->observe = true;
 		return 0;

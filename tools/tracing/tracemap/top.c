@@ -909,7 +909,7 @@ static int parse_option(struct options *opt, int option)
 		return ret < 0 ? ret : 0;
 	switch (option) {
 	case OPT_WAY:
-		return value_way(optarg, true, &opt->way);
+		return value_way(optarg, &opt->way);
 	case OPT_BY:
 		opt->by = optarg;
 		return *optarg ? 0 : value_wrong("--by", optarg,

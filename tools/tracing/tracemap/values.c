@@ -129,19 +129,17 @@ int value_time(const char *option, const char *text, bool counted, uint64_t *ts,
 	return 0;
 }
 
-int value_way(const char *text, bool may_observe, enum tracemap_way *way)
+int value_way(const char *text, enum tracemap_way *way)
 {
 	static const enum tracemap_way ways[] = {
 		TRACEMAP_READ, TRACEMAP_MAP, TRACEMAP_OBSERVE,
 	};
-	unsigned int nr = may_observe ? 3 : 2;
 
-	for (unsigned int i = 0; i < nr; i++) {
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (!strcmp(text, tracemap_way_name(ways[i]))) {
 			*way = ways[i];
 			return 0;
 		}
 	}
-	return value_wrong("--way", text, may_observe ?
-			   "not one of read, map, observe" : "not one of read, map");
+	return value_wrong("--way", text, "not one of read, map, observe");
 }

@@ -32,6 +32,6 @@ int value_seconds(const char *option, const char *text, double *seconds);
 int value_time(const char *option, const char *text, bool counted, uint64_t *ts,
 	       unsigned int *digits);
 
-int value_way(const char *text, bool may_observe, enum tracemap_way *way);
+int value_way(const char *text, enum tracemap_way *way);
 
 #endif /* _TRACEMAP_VALUES_H */

@@ -79,7 +79,7 @@ _tracemap_values()
 	-C|--cpus)	_tracemap_online_cpus ;;
 	-i|--instance)	echo /; ls "$fs/instances" 2>/dev/null ;;
 	--clock)	tr -d '[]' <"$fs/trace_clock" 2>/dev/null ;;
-	--way)		echo read map; [ "$3" = record ] || echo observe ;;
+	--way)		echo read map observe ;;
 	--by)		echo event task; _tracemap_fields "$fs" "${@:4}" ;;
 	--key)		_tracemap_fields "$fs" "${@:4}" ;;
 	--between)	_tracemap_events "$fs" "$2" ;;
