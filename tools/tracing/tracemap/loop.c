@@ -2,8 +2,12 @@
 /*
  * Reading until it ends.
  */
+#include <errno.h>
+#include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "advice.h"
 #include "clock.h"
@@ -20,8 +24,37 @@ static char *read_online(void)
 	return read_file_whole(AT_FDCWD, "/sys/devices/system/cpu/online", NULL);
 }
 
+/* In a network namespace of a container the kernel tells nothing. */
+static int open_told(void)
+{
+	struct sockaddr_nl events = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			NETLINK_KOBJECT_UEVENT);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&events, sizeof(events))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Has the kernel told of a CPU, or of more than there was room for? */
+static bool was_told(int fd)
+{
+	char text[256];
+	bool told = false;
+	ssize_t n;
+
+	while (fd >= 0 && ((n = recv(fd, text, sizeof(text) - 1, 0)) >= 0 || errno == ENOBUFS)) {
+		text[n > 0 ? n : 0] = '\0';
+		told |= n < 0 || strstr(text, "@/devices/system/cpu/cpu");
+	}
+	return told;
+}
+
 void online_begin(struct online *online)
 {
+	online->told = open_told();
 	online->cpus = read_online();
 }
 
@@ -30,7 +63,7 @@ bool online_changed(struct online *online)
 	char *before = online->cpus;
 	bool changed;
 
-	if (now_ns() < online->look)
+	if (!was_told(online->told) && now_ns() < online->look)
 		return false;
 	online->look = now_ns() + LOOP_CPUS_MS * NS_PER_MS;
 	online->cpus = read_online();
@@ -46,6 +79,9 @@ void online_end(struct online *online)
 {
 	free(online->cpus);
 	online->cpus = NULL;
+	if (online->told >= 0)
+		close(online->told);
+	online->told = -1;
 }
 
 /* ---- The loop ---- */

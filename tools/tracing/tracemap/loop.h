@@ -12,23 +12,30 @@
 
 #include "child.h"
 
-/* How often the loop looks for new CPUs, in milliseconds. */
+/* How often the loop looks for new CPUs, in milliseconds, where the kernel does not tell. */
 #define LOOP_CPUS_MS	1000
 
 /**
  * struct online - which CPUs there are
  * @cpus: the list of those online at the last look
  * @look: when to look again, in ns
+ * @told: a socket that is readable when the kernel has told of any device; -1: there is none
  */
 struct online {
 	char *cpus;
 	uint64_t look;
+	int told;
 };
+
+#define ONLINE_INIT	{ .told = -1 }
 
 /* Call it before the buffers are opened, so that no CPU that comes up meanwhile is missed. */
 void online_begin(struct online *online);
 
-/* Whether others are online than before. It looks every LOOP_CPUS_MS, however often asked. */
+/*
+ * Whether others are online than before. It looks when the kernel has told of a CPU, and every
+ * LOOP_CPUS_MS, however often asked.
+ */
 bool online_changed(struct online *online);
 void online_end(struct online *online);
 
@@ -44,7 +51,7 @@ struct loop {
 	struct online online;
 };
 
-#define LOOP_INIT	{ .child = CHILD_NONE }
+#define LOOP_INIT	{ .child = CHILD_NONE, .online = ONLINE_INIT }
 
 /**
  * struct loop_verb - how the verb reads

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "advice.h"
+#include "loop.h"
 #include "check.h"
 #include "selection.h"
 #include "tracemap-event.h"
@@ -439,6 +441,29 @@ static void test_tracers(void)
 	tracer_is_kept = false;
 }
 
+/* New CPUs are looked for when the kernel tells of one, not only when a second is over. */
+static void test_online(void)
+{
+	static const char device[] = "add@/devices/virtual/net/veth0";
+	static const char cpu[] = "online@/devices/system/cpu/cpu3";
+	struct online online = ONLINE_INIT;
+	int ends[2];
+
+	online_begin(&online);
+	CHECK(online.cpus && !online_changed(&online));
+	online_end(&online);
+	CHECK(!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, ends));
+	online.told = ends[0];
+	online.cpus = strdup("none");
+	online.look = UINT64_MAX;
+	CHECK(!online_changed(&online));
+	CHECK(send(ends[1], device, sizeof(device), 0) > 0 && !online_changed(&online));
+	CHECK(send(ends[1], cpu, sizeof(cpu), 0) > 0 && online_changed(&online));
+	CHECK(!online_changed(&online) && strcmp(online.cpus, "none"));
+	online_end(&online);
+	CHECK(online.told < 0 && fcntl(ends[0], F_GETFD) < 0 && !close(ends[1]));
+}
+
 int main(int argc, char **argv)
 {
 	char path[320];
@@ -464,6 +489,7 @@ int main(int argc, char **argv)
 	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
 	test_subbuf();
 	test_tracers();
+	test_online();
 	remove_all(top);
 	printf("ok - selection\n");
 	return 0;

@@ -168,6 +168,7 @@ int snap_wait_begin(struct snap_wait **wait, const struct snap_cause *cause)
 	*wait = w;
 	if (!w)
 		return complain(ABOUT_BUFFER, ENOMEM, "waiting");
+	w->online = (struct online)ONLINE_INIT;
 	w->cause = cause;
 	ret = cause->when ? open_event(w) : 0;
 	if (ret)
@@ -224,7 +225,7 @@ static int sleep_till_more(struct snap_wait *w)
 		return complain(ABOUT_BUFFER, again, "--when");
 	if (again && (ms < 0 || again < ms))
 		ms = again;
-	again = stop_wait(asks ? tracemap_fd(w->t) : -1, ms);
+	again = stop_wait_any(asks ? tracemap_fd(w->t) : -1, w->online.told, ms);
 	if (again < 0 && again != -EINTR)
 		return complain(ABOUT_BUFFER, again, "poll");
 	return 0;

@@ -19,12 +19,18 @@ int stop_last_signal(void);	/* the last signal; 0: none came */
 void stop_clear_fd(void);	/* make stop_fd unreadable again */
 
 /*
- * Wait until @fd is readable, which may be -1, or a signal has come since stop_fd was last
+ * Wait until one of these is readable, which may be -1, or a signal has come since stop_fd was last
  * cleared, or @ms milliseconds have passed; -1: no limit. A signal that comes right before
  * ends it, too, which it does not of nanosleep() and the like. Returns what poll() returns,
  * or a negative errno, and clears stop_fd.
  */
-int stop_wait(int fd, int ms);
+int stop_wait_any(int fd, int other, int ms);
+
+static inline int stop_wait(int fd, int ms)
+{
+	return stop_wait_any(fd, -1, ms);
+}
+
 void stop_reset(void);		/* restore all signals, for a child before its exec */
 
 #endif /* _TRACEMAP_STOP_H */

@@ -482,6 +482,8 @@ static int watch_all(struct stream *s)
 		ret = watch(s, tracemap_fd(s->t), EPOLLIN);
 	if (!ret && s->loop.child.fd >= 0)
 		ret = watch(s, s->loop.child.fd, EPOLLIN);
+	if (!ret && s->loop.online.told >= 0)
+		ret = watch(s, s->loop.online.told, EPOLLIN);
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "epoll");
 	/* A file is always ready, and cannot be watched. */
