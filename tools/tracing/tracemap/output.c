@@ -20,7 +20,6 @@
 #include "utf8.h"
 
 #define TELL_MS		500	/* printing on after a signal for longer than this is told */
-#define LAST_MS		300	/* for what was printed at the end of OUTPUT_PATIENCE_MS */
 
 void output_begin_line(struct output *out)
 {
@@ -159,7 +158,7 @@ unsigned int output_end_ms(const struct output *out)
 	uint64_t now = now_ns(), since = 0;
 
 	if (out->deadline && now > out->deadline)
-		since = (now - out->deadline) / 1000000 + 1;
+		since = (now - out->deadline) / 1000000 ?: 1;
 	if (since > INT_MAX)
 		since = INT_MAX;
 	return since > stop_ms() ? since : stop_ms();
@@ -190,9 +189,7 @@ static int patience(const struct output *out)
 {
 	int ms = output_end_ms(out);
 
-	if (!ms)
-		return OUTPUT_PATIENCE_MS;
-	return ms < OUTPUT_PATIENCE_MS + LAST_MS ? OUTPUT_PATIENCE_MS + LAST_MS - ms : 0;
+	return ms < OUTPUT_PATIENCE_MS ? OUTPUT_PATIENCE_MS - ms : 0;
 }
 
 /* The reader takes nothing now. Up to the end that is its right. */

@@ -18,6 +18,9 @@
 /* How long a stream waits for a slow reader after a signal or the end of the time. */
 #define OUTPUT_PATIENCE_MS	STOP_PATIENCE_MS
 
+/* So long it prints then. The rest of the time is for the reader to take it. */
+#define OUTPUT_PRINT_MS		(OUTPUT_PATIENCE_MS - 300)
+
 struct output {
 	int fd;
 	bool is_socket;			/* set by output_never_wait() */

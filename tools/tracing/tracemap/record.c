@@ -556,7 +556,7 @@ static void print_rest(struct run *run)
 	if (!run->recording.shows)
 		return;
 	tracemap_merge_flush(run->merge);
-	while (!ret && stop_signals() < 2 && output_end_ms(&run->out) < STOP_PATIENCE_MS &&
+	while (!ret && stop_signals() < 2 && output_end_ms(&run->out) < OUTPUT_PRINT_MS &&
 	       tracemap_merge_next(run->merge, &rec) > 0) {
 		print(run, &rec);
 		ret = output_end_line(&run->out);

@@ -325,14 +325,14 @@ static unsigned long long unread(const struct stream *s)
 
 /*
  * Print what is left, at most @budget events. After a signal or the end of the time it takes
- * STOP_PATIENCE_MS at most: events that were read ahead while the reader of the output was
+ * OUTPUT_PRINT_MS at most: events that were read ahead while the reader of the output was
  * slow would take minutes.
  */
 static void print_rest(struct stream *s, unsigned long long budget)
 {
 	bool more = true;
 
-	while (more && budget && may_go_on(s, 1) && output_end_ms(&s->out) < STOP_PATIENCE_MS) {
+	while (more && budget && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS) {
 		unsigned long long turn = budget < TURN ? budget : TURN;
 
 		more = take(s, 1, turn);
@@ -358,7 +358,7 @@ static void take_rest(struct stream *s)
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
 	print_rest(s, budget);
-	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= STOP_PATIENCE_MS)
+	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= OUTPUT_PRINT_MS)
 		return;
 	print_losses(s, losses_dropped);
 	print_losses(s, losses_untold);
