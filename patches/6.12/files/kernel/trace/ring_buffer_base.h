@@ -86,25 +86,40 @@ static inline void rb_release_subbufs(struct trace_buffer *buffer, int cpu)
 	mutex_unlock(&buffer->mutex);
 }
 
+/* How many sub-buffers are found at a time, while readers are kept away */
+#define RB_FIND_CHUNK		1000
+/* How often they are looked for so, until readers are kept away for all of it */
+#define RB_FIND_TRIES		10
+
 /*
  * Store the sub-buffers of a CPU, nr_pages and the reader's, in @subbufs. The caller
- * holds them. The lock keeps readers from exchanging two of them meanwhile; the
- * writer changes flags of the list only.
+ * holds them, so that only a reader can exchange two of them, which changes ->cnt: then
+ * it begins again. The writer changes flags of the list only.
  */
 static inline void rb_find_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 				   struct buffer_page **subbufs)
 {
-	struct buffer_page *bpage;
-	unsigned long id;
+	struct buffer_page *bpage = NULL;
+	unsigned long id = 0, cnt = 0, left;
+	int tries = 0;
 
-	raw_spin_lock_irq(&cpu_buffer->reader_lock);
-	subbufs[0] = cpu_buffer->reader_page;
-	bpage = list_entry(cpu_buffer->pages, struct buffer_page, list);
-	for (id = 1; id <= cpu_buffer->nr_pages; id++) {
-		subbufs[id] = bpage;
-		rb_inc_page(&bpage);
+	while (id <= cpu_buffer->nr_pages) {
+		raw_spin_lock_irq(&cpu_buffer->reader_lock);
+		if (!id || cnt != cpu_buffer->cnt) {
+			cnt = cpu_buffer->cnt;
+			tries++;
+			subbufs[0] = cpu_buffer->reader_page;
+			bpage = list_entry(cpu_buffer->pages, struct buffer_page, list);
+			id = 1;
+		}
+		left = tries < RB_FIND_TRIES ? RB_FIND_CHUNK : ULONG_MAX;
+		for (; left && id <= cpu_buffer->nr_pages; left--) {
+			subbufs[id++] = bpage;
+			rb_inc_page(&bpage);
+		}
+		raw_spin_unlock_irq(&cpu_buffer->reader_lock);
+		cond_resched();
 	}
-	raw_spin_unlock_irq(&cpu_buffer->reader_lock);
 }
 
 /* Return the sub-buffer with this number, from 0 to nr_pages. */
