@@ -590,6 +590,39 @@ out:
 	ring_buffer_observer_free(observer);
 }
 
+/*
+ * READ-4: An interrupt has written inside an event that is not finished, behind a sub-buffer
+ * that was read. There is an event, and nothing is committed where it is.
+ */
+static void get_reader_takes_no_subbuf_of_begun_events(struct kunit *test)
+{
+	const struct trace_buffer_meta *meta;
+	struct ring_buffer_event *outer;
+	struct rbt *rbt = test->priv;
+	u32 id;
+
+	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	meta = page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
+	rbt_write_many(rbt, rbt_per_subbuf(rbt, 100), 100);
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+	id = meta->reader.id;
+	outer = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_EXPECT_NOT_NULL(test, outer);
+	if (!outer)
+		goto out;
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_nest_end(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, id, meta->reader.id);
+	ring_buffer_discard_commit(rbt->buffer, outer);
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_NE(test, id, meta->reader.id);
+	KUNIT_EXPECT_EQ(test, meta->entries, meta->overrun + meta->read);
+out:
+	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+}
+
 static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(a_cpu_there_is_not_is_not_waited_for, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_ends_with_data_or_without_a_mapping, rbt_gen_kind),
@@ -607,6 +640,7 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(poll_says_when_there_is_enough, rbt_gen_kind),
 	KUNIT_CASE_PARAM(each_observer_has_a_position_of_its_own, rbt_gen_kind),
 	KUNIT_CASE_PARAM(nested_event_wakes_although_the_outermost_is_discarded, rbt_gen_kind),
+	KUNIT_CASE_PARAM(get_reader_takes_no_subbuf_of_begun_events, rbt_gen_kind),
 	{ }
 };
 

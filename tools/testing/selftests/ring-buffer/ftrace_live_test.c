@@ -45,6 +45,7 @@ FIXTURE_TEARDOWN(traced)
 {
 	if (self->pid > 0 && !kill(self->pid, 0))
 		kill_child(self->pid);
+	EXPECT_EQ(0, switch_cpu_online(self->ti.cpu, true));
 	watcher_close(&self->w);
 	instance_write(&self->ti, "current_tracer", "nop");
 	instance_write(&self->ti, "set_ftrace_filter", "");
@@ -167,6 +168,67 @@ TEST_F(traced, an_observer_is_woken_by_the_last_event_of_a_cpu_that_goes_down)
 	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
 	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
 	self->pid = 0;
+}
+
+/*
+ * WAKE-24: A CPU that is not online yet writes this function's event. It takes no interrupt
+ * then, but will.
+ */
+TEST_F(traced, an_observer_is_woken_by_the_first_event_of_a_cpu_that_comes_up)
+{
+	struct trace_instance *ti = &self->ti;
+
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, false));
+	ASSERT_EQ(0, instance_write(ti, "set_ftrace_filter", "notify_cpu_starting"));
+	ASSERT_EQ(0, instance_write(ti, "current_tracer", "function"));
+	ASSERT_EQ(0, watcher_open(&self->w, ti, ti->cpu, LIVE_FROM_NOW));
+	ASSERT_EQ(0, watcher_wait(&self->w, 1));
+	self->pid = fork_sleeper(ti, self->w.fd, 0);
+	EXPECT_LT(0, self->pid);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	EXPECT_EQ(1, cpu_stat(ti, ti->cpu, "entries"));
+}
+
+/* The last event of the CPU, as it goes down, makes the file readable. */
+static void expect_woken_by_the_last(struct __test_metadata *_metadata,
+				     FIXTURE_DATA(traced) * self, int fd)
+{
+	struct trace_instance *ti = &self->ti;
+
+	ASSERT_LE(0, fd);
+	self->pid = fork_sleeper(ti, fd, 0);
+	ASSERT_LT(0, self->pid);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, false));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
+	close(fd);
+}
+
+static void trace_the_last(struct __test_metadata *_metadata, FIXTURE_DATA(traced) * self)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "rcutree_dying_cpu"));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+}
+
+/* POLL-5 */
+TEST_F(traced, a_consumer_is_woken_by_the_last_event_of_its_cpu_that_goes_down)
+{
+	trace_the_last(_metadata, self);
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	expect_woken_by_the_last(_metadata, self,
+				 cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
+					  O_RDONLY | O_NONBLOCK));
+}
+
+/* POLL-5 */
+TEST_F(traced, a_consumer_of_all_cpus_is_woken_by_the_last_event_of_a_cpu_that_goes_down)
+{
+	trace_the_last(_metadata, self);
+	expect_woken_by_the_last(_metadata, self,
+				 instance_file(&self->ti, "trace_pipe", O_RDONLY | O_NONBLOCK));
 }
 
 /* The index goes, the ring is another: a writer that RCU does not see may be in it. */

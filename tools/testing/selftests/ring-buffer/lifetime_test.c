@@ -95,6 +95,43 @@ TEST_F(map, a_copy_asked_for_counts_until_it_is_gone)
 	expect_unmapped(_metadata, &self->ti);
 }
 
+/* Children that have a copy each, and end at once. */
+static int fork_many(int cpu)
+{
+	int i, ret = run_on_cpu(cpu);
+	pid_t pid;
+
+	for (i = 0; i < 200 && !ret; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		ret = pid < 0 ? -errno : child_status(pid, WOKEN_MS);
+	}
+	return ret;
+}
+
+/* MAP-19: ... where two programs make copies at the same time. */
+TEST_F(map, copies_made_at_the_same_time_all_count)
+{
+	int cpus[] = { self->ti.cpu, self->ti.other_cpu };
+	pid_t pids[2];
+	int i;
+
+	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
+	ASSERT_EQ(0, madvise(self->mb.meta, self->mb.len, MADV_DOFORK));
+	for (i = 0; i < 2; i++) {
+		pids[i] = fork();
+		ASSERT_LE(0, pids[i]);
+		if (!pids[i])
+			_exit(fork_many(cpus[i]) != 0);
+	}
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, child_status(pids[i], WOKEN_MS));
+	expect_mapped(_metadata, &self->ti);
+	buffer_unmap(&self->mb);
+	expect_unmapped(_metadata, &self->ti);
+}
+
 /* MAP-20 */
 TEST_F(map, it_outlives_close)
 {

@@ -247,6 +247,51 @@ TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
 	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
 }
 
+/* A real-time writer that sleeps for 100 us after each @burst of large events. */
+static pid_t fork_quick_writer(struct trace_instance *ti, unsigned int burst)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (run_on_cpu(ti->cpu) || sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(1);
+	for (;;) {
+		write_events(ti, burst, 2000);
+		usleep(100);
+	}
+}
+
+/*
+ * LIVE-23: Whenever a part of the sub-buffers is described, the writer overwrites as many
+ * and more before the next part.
+ */
+TEST_F(live_history, the_first_observer_comes_beside_a_writer_that_is_quicker)
+{
+	const unsigned int subbufs = 10000 / self->ti.subbuf_kb;
+	int round;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(0, make_anew(self, subbufs));
+		ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
+		self->pid = fork_quick_writer(&self->ti, subbufs * self->ti.subbuf_kb / 4);
+		ASSERT_LT(0, self->pid);
+		while (!cpu_stat(&self->ti, self->ti.cpu, "overrun"))
+			ASSERT_EQ(-EAGAIN, child_status(self->pid, 10));
+		ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST))
+			TH_LOG("round %d", round);
+		EXPECT_EQ(0, kill_child(self->pid));
+		self->pid = 0;
+		ASSERT_LE(0, watch(&self->w));
+		EXPECT_TRUE(watcher_exact(&self->w));
+		EXPECT_LT(0, self->w.o.seen);
+		EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
+		watcher_close(&self->w);
+	}
+}
+
 /*
  * LIVE-23: A reader holds a lock while it waits for the writer to finish. An observer
  * that begins must not wait for both. It takes three CPUs to see it.

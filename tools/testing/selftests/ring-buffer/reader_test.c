@@ -197,9 +197,10 @@ TEST_F(reader, seen_and_lost_are_all_that_was_written)
 	EXPECT_TRUE(tally_exact(&self->tally));
 }
 
-/* LOSS-2: The same with a writer that goes on meanwhile. */
+/* LOSS-2, META-11: The same with a writer that goes on meanwhile. */
 TEST_F(reader, seen_and_lost_are_all_that_a_running_writer_wrote)
 {
+	struct trace_buffer_meta *meta = self->mb.meta;
 	const unsigned int count = 20000;
 	int status;
 	pid_t pid;
@@ -207,8 +208,10 @@ TEST_F(reader, seen_and_lost_are_all_that_a_running_writer_wrote)
 	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
 	pid = fork_writer(&self->ti, count, 100);
 	ASSERT_LT(0, pid);
-	while ((status = child_status(pid, 0)) == -EAGAIN)
+	while ((status = child_status(pid, 0)) == -EAGAIN) {
 		ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+		ASSERT_GE(meta->entries, meta->overrun + meta->read);
+	}
 	EXPECT_EQ(0, status);
 	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
 	EXPECT_TRUE(tally_exact(&self->tally));
