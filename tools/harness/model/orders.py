@@ -25,15 +25,20 @@ HEADER = 'tools/lib/tracemap/live.h'
 ORDERS = [
     ('COMMIT', 'live', 'COMMIT', RING, 'rb_commit_page',
      r'\{', r'smp_wmb\(\)', r'->commit, write\)'),
-    ('LEFT', 'live', 'LEFT_RELEASE', RING, 'rb_commit_leave_page',
-     r'rb_live_leave\(', r'smp_store_release\((?=&cpu_buffer->commit_page)', r'->commit_page, next_page\)'),
-    ('LEFT', 'live', 'LEFT', RING, 'rb_swap_reader_page',
+    ('LEFT', 'live', 'LEFT', RING, 'rb_commit_leave_page',
+     r'rb_live_leave\(', r'smp_store_release\((?=&cpu_buffer->commit_page)',
+     r'->commit_page, next_page\)'),
+    ('LEFT', 'live', 'LEFT_RELEASE', RING, 'rb_swap_reader_page',
      r'int ret;', r'smp_mb\(\)', r'->page->commit, 0\)'),
     ('LEFT', 'live', 'LOSS_RELEASE', MAP, 'rb_mark_lost_events',
      r'marks =', r'smp_mb\(\)', r'memcpy\(|local_set\('),
     ('LEFT', 'live', 'ACQ_CP', RING, 'rb_get_reader_page',
      r'reader = cpu_buffer->reader_page', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
      r'rb_page_size\('),
+    ('LEFT', 'live', 'ACQ_CP', MAP, 'rb_consume_reader_page',
+     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)', r'rb_page_commit\(reader\)'),
+    ('LEFT', 'live', 'ACQ_CP', MAP, 'rb_map_reader_page',
+     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)', r'rb_page_commit\(reader\)'),
     ('BACK', 'live', 'RESET_BACK', RING, 'rb_record_enable_after_reset',
      r'\{', r'smp_mb__before_atomic\(\)', r'atomic_dec\(&cpu_buffer->record_disabled\)'),
     ('ENTER', 'live', 'ENTER', LIVE, '__rb_live_enter',
@@ -50,7 +55,8 @@ ORDERS = [
     ('ARM', 'wait', 'ARM', OBSERVER, 'rb_live_set_pending',
      r'live_pending, pending', r'smp_mb\(\)', r'rb_live_look_later\('),
     ('ARM', 'wait', 'ARM', OBSERVER, 'rb_live_ask',
-     r'wait->commit, first->mark\.commit', r'smp_mb\(\)', r'rb_live_see64\(&live->index->commit_generation'),
+     r'wait->commit, first->mark\.commit', r'smp_mb\(\)',
+     r'rb_live_see64\(&live->index->commit_generation'),
     ('RESET', 'live', 'ACQ_EPOCH', HEADER, 'live__load_epoch',
      r'index->epoch', r'live__read_barrier\(\)', r'return'),
     ('CHECK', 'live', 'CHECK', HEADER, 'live__holds',
@@ -60,7 +66,8 @@ ORDERS = [
 
 def function(text, name):
     """The definition of the function, from its comment on, or ''."""
-    found = re.search(rf'^(?:[a-z][^\n;{{}}]*\s\**)?{name}\([^;{{]*\)\n\{{.*?^\}}', text, re.M | re.S)
+    found = re.search(rf'^(?:[a-z][^\n;{{}}]*\s\**)?{name}\([^;{{]*\)\n\{{.*?^\}}', text,
+                      re.M | re.S)
     if not found:
         return ''
     before = re.search(r'/\*(?:(?!\*/).)*\*/\n(?:[a-z][^\n;]*\n)?$', text[:found.start()], re.S)

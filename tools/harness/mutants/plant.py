@@ -3,8 +3,8 @@
 """
 plant.py STAGE: put all faults of the kernel in the lists *.faults beside it into the staged
 files of the series, each behind a switch, and print them, one a line: number, name, tests
-to try first, kind, file. The faults of programs, in files of tools/, are planted one at a
-time, by programs.py.
+to try first, kind, file, the model and the break that stand for it. The faults of programs,
+in files of tools/, are planted one at a time, by programs.py.
 
 ring_buffer.mutant=NUMBER, at boot or in /sys/module/ring_buffer/parameters, switches one
 of them on; with -1 none is on, and the kernel notes which places of faults it comes by.
@@ -17,6 +17,7 @@ A list says of each fault:
 	breaks: what a program sees of it
 	tests: NAME...		(that are likely to find it, the cheapest first)
 	race: why no test without a race can find it	(if that is so)
+	model: MODEL BREAK	(the fault of the model that is this one; checks/model.sh tries it)
 	survives: why nothing finds it			(if that is so)
 	old:
 	TEXT
@@ -27,7 +28,8 @@ A list says of each fault:
 TEXT is whole lines or a part of one line; it is once in the file as it is compiled
 ("old 2:" is its second occurrence). An old text that ends in ; or } is statements, of
 which no declaration is used behind them, any other one is an expression. The new text of
-statements may be empty. Faults may share a text, or one may be inside another's.
+statements may be empty, and that of a race may wait where the race is, by udelay() or
+msleep(). Faults may share a text, or one may be inside another's.
 """
 
 import glob
@@ -36,6 +38,8 @@ import re
 import sys
 
 HEADER = '''
+#include <linux/delay.h>
+
 extern int rb_mutant_on;
 extern unsigned long rb_mutants_reached[];
 
@@ -148,7 +152,7 @@ def read_list(path, faults):
             elif line.startswith('fault ') and len(line.split()) == 3:
                 fault = Fault(*line.split()[1:])
                 faults.append(fault)
-            elif fault and re.match(r'(breaks|tests|race|survives): ', line):
+            elif fault and re.match(r'(breaks|tests|race|model|survives): ', line):
                 key, value = line.split(': ', 1)
                 fault.about[key] = value
             elif line and not line.startswith('#'):
@@ -227,6 +231,25 @@ def add_switch(stage, bits):
         file.write(f'\n#define RB_MUTANTS {bits}\n{SWITCH}')
 
 
+def kind_of(fault, broken):
+    """How it is judged. BROKEN is what spin has to find something wrong with."""
+    model = fault.about.get('model')
+    if model and model.split() not in broken:
+        fail(f'{fault.name}: checks/model.sh does not break so: {model}')
+    if model and 'race' not in fault.about:
+        fail(f'{fault.name}: a model, and no race')
+    return ('survives' if 'survives' in fault.about else 'model' if model else
+            'race' if 'race' in fault.about else 'plain')
+
+
+def broken_models():
+    """What checks/model.sh breaks the models by: [MODEL, BREAK] of each."""
+    checks = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../checks/model.sh')
+    with open(checks, encoding='utf-8') as file:
+        lines = file.read().split("broken='", 1)[1].split("'", 1)[0].strip().split('\n')
+    return [[word.strip() for word in reversed(line.split('|')[:2])] for line in lines]
+
+
 def main():
     """Read the lists and plant them."""
     stage = sys.argv[1]
@@ -239,11 +262,10 @@ def main():
             fail(f'the series does not touch {file}')
         plant_file(path, [fault for fault in faults if fault.file == file])
     add_switch(stage, len(faults) + 1)
+    broken = broken_models()
     for fault in faults:
-        kind = 'race' if 'race' in fault.about else 'plain'
-        kind = 'survives' if 'survives' in fault.about else kind
-        print(fault.number, fault.name, fault.about.get('tests', '-').replace(' ', ','), kind,
-              fault.file, sep='\t')
+        print(fault.number, fault.name, fault.about.get('tests', '-').replace(' ', ','),
+              kind_of(fault, broken), fault.file, fault.about.get('model', '-'), sep='\t')
 
 
 if __name__ == '__main__':

@@ -6,7 +6,7 @@ trials.py WHAT DIR...: what is tried next in a guest, and what came of it. DIR h
 	faults		what plant.py prints
 	record		what "trial record" prints: the tests, and what each comes by
 	kunit		lines "FAULT TEST": found by KUnit already
-	results		lines "FAULT found|first|survived TEST", see digest()
+	results		lines "FAULT found|once|first|survived TEST", see digest()
 	hints		lines "NAME PROGRAM TEST": what has found a fault in an earlier run
 
 trials.py tests DIR: each test of the record, in a line "PROGRAM NUMBER LIMIT" for
@@ -26,10 +26,10 @@ import sys
 
 # Programs that need a boot of their own: they are not tried test by test.
 ALONE = ('boot_test', 'pressure_test')
-# A fault is tried for so long, in milliseconds; one that need not be found for less:
-# for as long as the torture program takes, and a quick test.
+# A fault is tried for so long, in milliseconds; one that need not be found for less: for
+# as long as the torture program takes, and some quick tests.
 MOST_MS = int(os.environ.get('MUTANT_SECONDS', 180)) * 1000
-NOT_JUDGED_MS = 15000
+NOT_JUDGED_MS = 40000
 # A guest is given this many faults at most.
 CHUNK = 40
 
@@ -38,7 +38,7 @@ class Fault:
     """A line of the table that plant.py prints."""
 
     def __init__(self, line):
-        number, self.name, tests, self.kind, self.file = line.rstrip('\n').split('\t')
+        number, self.name, tests, self.kind, self.file, self.model = line.rstrip('\n').split('\t')
         self.number = int(number)
         self.tests = tests.split(',')
 
@@ -74,14 +74,19 @@ class State:
         passed = [line for line in self.lines('record') if not line.startswith('failed')]
         self.tests = [Test(i, line) for i, line in enumerate(passed)]
         self.kunit = dict(self.pairs('kunit'))
+        self.names = {fault.number: fault.name for fault in self.faults}
         self.hints = dict(line.rstrip('\n').split(' ', 1) for line in self.lines('hints'))
-        self.found, self.first, self.survived = {}, {}, set()
+        self.found, self.once, self.first, self.survived = {}, {}, {}, set()
         for number, result in self.pairs('results'):
             what, _, test = result.partition(' ')
             if what == 'survived':
                 self.survived.add(number)
             else:
                 getattr(self, what)[number] = test
+
+    def name_of(self, index):
+        """What hints call a test of which the index is told."""
+        return f'{self.tests[int(index)].program} {self.tests[int(index)].name}'
 
     def lines(self, name):
         """The lines of a file, none if it is not there."""
@@ -96,9 +101,10 @@ class State:
         return [(int(line.split()[0]), line.strip().split(' ', 1)[1]) for line in self.lines(name)]
 
     def left(self):
-        """The faults of which nothing is known yet."""
+        """The faults of which nothing is known yet, and that are to be tried."""
         known = self.kunit.keys() | self.found.keys() | self.survived
-        return [fault for fault in self.faults if fault.number not in known]
+        return [fault for fault in self.faults
+                if fault.number not in known and fault.kind != 'model']
 
     def tests_for(self, fault):
         """The tests to try it with, in turn: what has found it before, those that are likely
@@ -149,15 +155,16 @@ def plan(state, kind, plans):
 def digest(state, console):
     """
     What the log of a guest says: a fault is found, or survived; or to be tried FIRST in a
-    guest, by a test that may have failed for what another fault has left behind. Where the
-    kernel has said nothing of the last fault it was not its fault's first, or it panicked.
+    guest, by a test that may have failed for what another fault has left behind. ONCE is a
+    test that failed with the fault, and passed when it was tried again. Where the kernel has
+    said nothing of the last fault it was not its fault's first, or it panicked.
     """
     at = None
     begun = 0
     panic = warned = False
     with open(console, encoding='utf-8', errors='replace') as lines:
         for line in lines:
-            said = re.search(r'\bmutant (\d+) (by|found by|survived|unknown) ?(\d*)', line)
+            said = re.search(r'\bmutant (\d+) (by|found by|once by|survived|unknown) ?(\d*)', line)
             warned |= 'panic_on_warn set' in line
             panic |= 'Kernel panic' in line
             if not said:
@@ -166,6 +173,8 @@ def digest(state, console):
             if what == 'by':
                 begun += at is None or at[0] != fault
                 at = (fault, test)
+            elif what == 'once by':
+                print(fault, 'once', test)
             elif what == 'unknown':
                 print(fault, 'first', at[1])
                 at = None
@@ -173,7 +182,9 @@ def digest(state, console):
                 print(fault, *what.replace(' by', '').split(), *test.split())
                 at = None
     if at:
-        known = warned or begun == 1 or state.first.get(at[0]) == at[1]
+        hint = state.hints.get(state.names[at[0]])
+        known = begun == 1 or state.first.get(at[0]) == at[1] or (
+            warned and hint == state.name_of(at[1]))
         print(at[0], 'found' if known else 'first', at[1], 'panic' if panic else 'hang')
 
 
@@ -190,6 +201,8 @@ def found_by(state, fault):
     if fault.number in state.kunit:
         return 'KUnit: ' + state.kunit[fault.number]
     found = state.found.get(fault.number)
+    if not found and fault.kind == 'race':
+        found = state.once.get(fault.number)
     if not found or not found.split()[0].isdigit():
         return found
     test = state.tests[int(found.split()[0])]
@@ -201,7 +214,8 @@ def tell_fault(state, fault):
     """One result, and the column of the table it counts in."""
     by = found_by(state, fault)
     tests = sum(1 for test in state.tests if test.comes_by(fault))
-    where = f'its place is come by in {tests} selftests' if tests else 'its place is never reached'
+    where = (f'its place is come by in {tests} selftests' if tests else
+             'its place is never reached by selftests')
     if fault.kind == 'survives' and by:
         print(f'not ok - {fault.name}: its list says that nothing finds it: {by}')
     elif by:
@@ -209,18 +223,23 @@ def tell_fault(state, fault):
         return 'KUnit' if by.startswith('KUnit') else 'selftests'
     elif fault.kind == 'survives':
         print(f'ok - {fault.name}: survives, as its list says')
+    elif fault.kind == 'model':
+        model, broken = fault.model.split()
+        print(f'ok - {fault.name}: spin finds it, in {model}.pml with -DBREAK_{broken}')
+        return 'model'
     elif fault.kind == 'race':
         print(f'# {fault.name}: takes a race, {where}')
         return 'race'
     else:
-        print(f'not ok - {fault.name}: SURVIVED, {where}')
+        tried = 'SURVIVED' if fault.number in state.survived or not tests else 'not tried'
+        print(f'not ok - {fault.name}: {tried}, {where}')
         return 'survive' if tests else 'never reached'
     return 'survive'
 
 
 def tell(state):
     """The results and the table."""
-    columns = ('KUnit', 'selftests', 'race', 'survive', 'never reached')
+    columns = ('KUnit', 'selftests', 'model', 'race', 'survive', 'never reached')
     count = {}
     for line in state.lines('record'):
         if line.startswith('failed'):
@@ -240,7 +259,7 @@ def tell_hints(state):
     for fault in state.faults:
         test = state.found.get(fault.number, '').split(' ')[0]
         if test.isdigit():
-            hints[fault.name] = f'{state.tests[int(test)].program} {state.tests[int(test)].name}'
+            hints[fault.name] = state.name_of(test)
     for name, test in sorted(hints.items()):
         print(name, test)
 
