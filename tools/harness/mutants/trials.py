@@ -25,7 +25,7 @@ import re
 import sys
 
 # Programs that need a boot of their own: they are not tried test by test.
-ALONE = ('boot_test', 'pressure_test')
+ALONE = ('boot_test', 'pressure_test', 'lockdown_test')
 # A fault is tried for so long, in milliseconds; one that need not be found for less: for
 # as long as the torture program takes, and some quick tests.
 MOST_MS = int(os.environ.get('MUTANT_SECONDS', 180)) * 1000

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/ioctl.h>
 
 #include "buffer_fixture.h"
@@ -92,9 +93,32 @@ TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 	ASSERT_LE(0, top.marker);
 	ASSERT_EQ(0, run_on_cpu(0));
 	expect_reading_leaves_it(_metadata, &top, size);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
+		top.cpu = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? i % 2 : 0;
+		ASSERT_EQ(0, run_on_cpu(top.cpu));
 		expect_minimum_works(_metadata, &top, size);
+	}
 	close(top.marker);
+}
+
+/* LIVE-15: ... and an observer of an instance is not the first of the top level. */
+TEST(the_minimum_is_not_expanded_for_an_observer_of_an_instance)
+{
+	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
+	struct trace_instance other = { .dir = TRACEFS_DIR "/instances/rbtest-boot" };
+	char size[64];
+	int fd;
+
+	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", size, sizeof(size)));
+	if (!strstr(size, "expanded: "))
+		SKIP(return, "the buffer was used since boot");
+	ASSERT_EQ(0, mkdir(other.dir, 0700));
+	fd = live_file(&other, 0);
+	EXPECT_LE(0, fd);
+	expect_size(_metadata, &top, size);
+	close(fd);
+	ASSERT_EQ(0, rmdir(other.dir));
+	expect_size(_metadata, &top, size);
 }
 
 /* LIVE-15, MAP-28: The first to need its size is an observer, which opens a file to begin with. */

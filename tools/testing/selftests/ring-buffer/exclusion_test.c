@@ -230,11 +230,15 @@ TEST_F(beside, setting_a_snapshot_trigger_is_refused_with_EBUSY)
 {
 	char text[512];
 
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "0"));
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, TRIGGER, "snapshot"));
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, TRIGGER, "snapshot:1"));
 	EXPECT_LE(0, instance_read(&self->ti, TRIGGER, text, sizeof(text)));
 	EXPECT_EQ(NULL, strstr(text, "\nsnapshot"));
 	EXPECT_STRNE("snapshot", strtok(text, ":\n") ?: "");
+	/* Nor has it memory for what it cannot take. */
+	EXPECT_LT(0, instance_read(&self->ti, "snapshot", text, sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, "Snapshot is freed"));
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 

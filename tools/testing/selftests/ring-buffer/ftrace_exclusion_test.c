@@ -109,6 +109,20 @@ TEST_F(probe, each_snapshot_probe_counts)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
+/* SNAP-4: What is removed from one function leaves nothing there that keeps it from coming back. */
+TEST_F(probe, a_counted_snapshot_probe_can_be_set_again_beside_another)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE ":1\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "free_task:snapshot:1\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE ":1\n"));
+	EXPECT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", PROBE ":1\n"));
+	EXPECT_TRUE(probe_is_set(&self->ti));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!free_task:snapshot:1\n"));
+	EXPECT_EQ(EBUSY, mmap_errno(self->fd));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE ":1\n"));
+	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
 /* SNAP-4: One write may remove what several have set. */
 TEST_F(probe, probes_that_are_removed_at_once_leave_no_user)
 {

@@ -170,6 +170,27 @@ TEST_F(live_index, what_consumers_took_is_told_to_the_byte)
 	}
 }
 
+/* LIVE-39: The index keeps its numbers, and a mapping that comes later has others. */
+TEST_F(live_index, the_readers_subbuf_is_told_beside_a_later_mapping)
+{
+	ASSERT_EQ(0, consume(self));
+	ASSERT_EQ(0, observe(self));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
+	watcher_close(&self->w);
+	buffer_unmap(&self->mb);
+	ASSERT_EQ(0, consume(self));
+	ASSERT_EQ(0, observe(self));
+	EXPECT_EQ(0, self->mb.meta->reader.id);
+	EXPECT_NE(0, self->w.map.index->reader_id);
+	EXPECT_EQ(0, memcmp(buffer_subbuf(&self->mb, 0),
+			    live__subbuf(&self->w.o, self->w.map.index->reader_id), self->subbuf));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
+	ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+	EXPECT_EQ(0, memcmp(buffer_subbuf(&self->mb, self->mb.meta->reader.id),
+			    live__subbuf(&self->w.o, self->w.map.index->reader_id), self->subbuf));
+}
+
 /* LIVE-24: A sub-buffer whose memory splice(2) took has nothing on it for those who come later. */
 TEST_F(live_index, an_event_that_was_spliced_away_is_not_shown_to_a_later_observer)
 {

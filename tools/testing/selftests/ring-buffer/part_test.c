@@ -3,6 +3,7 @@
  * trace_pipe_raw, read by programs that have no room for a whole sub-buffer.
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "large_fixture.h"
@@ -41,6 +42,24 @@ TEST_F(large, it_can_be_read_a_page_at_a_time)
 	EXPECT_LE((long)(4 * self->subbuf / part),
 		  expect_parts(_metadata, &self->tally, self->fd, part));
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
+}
+
+/* READ-20 */
+TEST_F(large, a_read_of_0_bytes_of_an_empty_buffer_does_not_wait)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	pid_t pid;
+	char c;
+
+	ASSERT_LE(0, fd);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(read(fd, &c, 0) != 0);
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS / 2));
+	if (!kill(pid, 0))
+		kill_child(pid);
+	close(fd);
 }
 
 /* READ-19: Parts that are no multiple of anything, and just below the whole. */

@@ -404,6 +404,32 @@ TEST_F(size, changing_it_leaks_no_memory)
 		TH_LOG("%lld KiB before, %lld after", before, after);
 }
 
+/* SUBBUF-9, SUBBUF-20: A reader that goes on has another page, and the one it had is freed. */
+TEST_F(size, a_reader_that_goes_on_leaks_no_page)
+{
+	static unsigned char page[1 << 20];
+	const int rounds = 40;
+	long long before = 0, after;
+	int i, fd;
+
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	for (i = 0; i < 3 * rounds; i++) {
+		if (i == 2 * rounds)
+			before = memory_kb("MemFree");
+		ASSERT_EQ(0, set_size(&self->ti, i % 2 ? page_kb() : largest_kb()));
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		/* A part of a sub-buffer is copied to a page of the file's own. */
+		ASSERT_LT(0, read(fd, page, getpagesize() / 2));
+	}
+	after = memory_kb("MemFree");
+	close(fd);
+	ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	ASSERT_LT(0, before);
+	EXPECT_GT(rounds / 2 * largest_kb() / 2, before - after)
+		TH_LOG("%lld KiB before, %lld after", before, after);
+}
+
 /* SUBBUF-8: A snapshot that is open has its pages in use. */
 TEST_F(size, changing_it_is_refused_with_EBUSY_while_snapshot_is_open)
 {
