@@ -561,6 +561,21 @@ static void rbt_sleeper_sleeps(struct file *filp, wait_queue_head_t *queue, poll
 	add_wait_queue(queue, &sleeper->entry);
 }
 
+/* Begin an event, and write another one inside it, as an interrupt does. */
+static struct ring_buffer_event *rbt_begin_and_nest(struct kunit *test, struct rbt *rbt)
+{
+	struct ring_buffer_event *event = ring_buffer_lock_reserve(rbt->buffer, 100);
+
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	if (!event)
+		return NULL;
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
+	ring_buffer_nest_end(rbt->buffer);
+
+	return event;
+}
+
 /* WAKE-10: The event that it came in on is committed with it, and is none. */
 static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit *test)
 {
@@ -574,13 +589,9 @@ static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit 
 	ring_buffer_observer_poll(observer, NULL, &sleeper.table);
 	/* The kernel looks once more by itself: later it does not. */
 	msleep(20);
-	event = ring_buffer_lock_reserve(rbt->buffer, 100);
-	KUNIT_EXPECT_NOT_NULL(test, event);
+	event = rbt_begin_and_nest(test, rbt);
 	if (!event)
 		goto out;
-	ring_buffer_nest_start(rbt->buffer);
-	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
-	ring_buffer_nest_end(rbt->buffer);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(sleeper.woken));
 	ring_buffer_discard_commit(rbt->buffer, event);
 	msleep(20);
@@ -606,13 +617,9 @@ static void get_reader_takes_no_subbuf_of_begun_events(struct kunit *test)
 	rbt_write_many(rbt, rbt_per_subbuf(rbt, 100), 100);
 	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
 	id = meta->reader.id;
-	outer = ring_buffer_lock_reserve(rbt->buffer, 100);
-	KUNIT_EXPECT_NOT_NULL(test, outer);
+	outer = rbt_begin_and_nest(test, rbt);
 	if (!outer)
 		goto out;
-	ring_buffer_nest_start(rbt->buffer);
-	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
-	ring_buffer_nest_end(rbt->buffer);
 	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, id, meta->reader.id);
 	ring_buffer_discard_commit(rbt->buffer, outer);

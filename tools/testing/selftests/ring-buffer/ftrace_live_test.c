@@ -149,25 +149,43 @@ TEST_F(traced, an_observer_on_the_watched_cpu_sleeps_with_all_functions_traced)
 	EXPECT_GE(pace_allows(&from, &self->w, 8), wakeups);
 }
 
+/* The first or the last event of the CPU, as it comes or goes, makes the file readable. */
+static void expect_woken(struct __test_metadata *_metadata, FIXTURE_DATA(traced) * self,
+			 int fd, bool online)
+{
+	struct trace_instance *ti = &self->ti;
+
+	ASSERT_LE(0, fd);
+	self->pid = fork_sleeper(ti, fd, 0);
+	ASSERT_LT(0, self->pid);
+	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, switch_cpu_online(ti->cpu, online));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+}
+
+static void trace_function(struct __test_metadata *_metadata, FIXTURE_DATA(traced) * self,
+			   const char *name)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", name));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+}
+
+/* An observer that has told its position. */
+static int observer_fd(struct __test_metadata *_metadata, FIXTURE_DATA(traced) * self)
+{
+	EXPECT_EQ(0, watcher_open(&self->w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
+	EXPECT_EQ(0, watcher_wait(&self->w, 1));
+	return self->w.fd;
+}
+
 /*
  * WAKE-11: A CPU that is not online any more writes this function's event, and cannot send
  * what wakes an observer to another one.
  */
 TEST_F(traced, an_observer_is_woken_by_the_last_event_of_a_cpu_that_goes_down)
 {
-	struct trace_instance *ti = &self->ti;
-
-	ASSERT_EQ(0, instance_write(ti, "set_ftrace_filter", "rcutree_dying_cpu"));
-	ASSERT_EQ(0, instance_write(ti, "current_tracer", "function"));
-	ASSERT_EQ(0, watcher_open(&self->w, ti, ti->cpu, LIVE_FROM_NOW));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	self->pid = fork_sleeper(ti, self->w.fd, 0);
-	ASSERT_LT(0, self->pid);
-	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
-	ASSERT_EQ(0, switch_cpu_online(ti->cpu, false));
-	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
-	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
-	self->pid = 0;
+	trace_function(_metadata, self, "rcutree_dying_cpu");
+	expect_woken(_metadata, self, observer_fd(_metadata, self), false);
 }
 
 /*
@@ -176,59 +194,33 @@ TEST_F(traced, an_observer_is_woken_by_the_last_event_of_a_cpu_that_goes_down)
  */
 TEST_F(traced, an_observer_is_woken_by_the_first_event_of_a_cpu_that_comes_up)
 {
-	struct trace_instance *ti = &self->ti;
-
-	ASSERT_EQ(0, switch_cpu_online(ti->cpu, false));
-	ASSERT_EQ(0, instance_write(ti, "set_ftrace_filter", "notify_cpu_starting"));
-	ASSERT_EQ(0, instance_write(ti, "current_tracer", "function"));
-	ASSERT_EQ(0, watcher_open(&self->w, ti, ti->cpu, LIVE_FROM_NOW));
-	ASSERT_EQ(0, watcher_wait(&self->w, 1));
-	self->pid = fork_sleeper(ti, self->w.fd, 0);
-	EXPECT_LT(0, self->pid);
-	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
-	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
-	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
-	EXPECT_EQ(1, cpu_stat(ti, ti->cpu, "entries"));
+	ASSERT_EQ(0, switch_cpu_online(self->ti.cpu, false));
+	trace_function(_metadata, self, "notify_cpu_starting");
+	expect_woken(_metadata, self, observer_fd(_metadata, self), true);
+	EXPECT_EQ(1, cpu_stat(&self->ti, self->ti.cpu, "entries"));
 }
 
-/* The last event of the CPU, as it goes down, makes the file readable. */
-static void expect_woken_by_the_last(struct __test_metadata *_metadata,
-				     FIXTURE_DATA(traced) * self, int fd)
-{
-	struct trace_instance *ti = &self->ti;
-
-	ASSERT_LE(0, fd);
-	self->pid = fork_sleeper(ti, fd, 0);
-	ASSERT_LT(0, self->pid);
-	EXPECT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS));
-	ASSERT_EQ(0, switch_cpu_online(ti->cpu, false));
-	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
-	ASSERT_EQ(0, switch_cpu_online(ti->cpu, true));
-	close(fd);
-}
-
-static void trace_the_last(struct __test_metadata *_metadata, FIXTURE_DATA(traced) * self)
-{
-	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "rcutree_dying_cpu"));
-	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
-}
-
-/* POLL-5 */
+/* POLL-5: An open file keeps the tracer as it is, so that comes first. */
 TEST_F(traced, a_consumer_is_woken_by_the_last_event_of_its_cpu_that_goes_down)
 {
-	trace_the_last(_metadata, self);
+	int fd;
+
+	trace_function(_metadata, self, "rcutree_dying_cpu");
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	expect_woken_by_the_last(_metadata, self,
-				 cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw",
-					  O_RDONLY | O_NONBLOCK));
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	expect_woken(_metadata, self, fd, false);
+	close(fd);
 }
 
 /* POLL-5 */
 TEST_F(traced, a_consumer_of_all_cpus_is_woken_by_the_last_event_of_a_cpu_that_goes_down)
 {
-	trace_the_last(_metadata, self);
-	expect_woken_by_the_last(_metadata, self,
-				 instance_file(&self->ti, "trace_pipe", O_RDONLY | O_NONBLOCK));
+	int fd;
+
+	trace_function(_metadata, self, "rcutree_dying_cpu");
+	fd = instance_file(&self->ti, "trace_pipe", O_RDONLY | O_NONBLOCK);
+	expect_woken(_metadata, self, fd, false);
+	close(fd);
 }
 
 /* The index goes, the ring is another: a writer that RCU does not see may be in it. */
