@@ -205,7 +205,7 @@ static int pull(struct track *track)
 		return track->recording->write_error;
 	ret = tracemap_cpu_fetch(track->cpu, &track->batch);
 	if (ret <= 0) {
-		/* What was behind the damage, nobody has counted, but for an observer. */
+		/* Only an observer has counted the events that were behind the damage. */
 		if (ret == -EBADMSG && !track->recording->observes)
 			track->recording->damaged = true;
 		track->batch = NULL;

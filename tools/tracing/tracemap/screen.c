@@ -158,6 +158,16 @@ void screen_take_signals(struct screen *s)
 	}
 }
 
+const char *const screen_help[] = {
+	"arrows, space, page keys, Home, End    scroll",
+	"Ctrl-L       draw everything anew",
+	"Ctrl-Z       stop, and give the terminal back",
+	"?            this help; any key leaves it",
+	"q, Ctrl-C    quit",
+	"",
+	NULL
+};
+
 void screen_scroll(struct screen *s, int key, int *from)
 {
 	int page = s->rows - 3;

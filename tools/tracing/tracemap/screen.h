@@ -67,6 +67,9 @@ void screen_take_signals(struct screen *s);
 /* Learn the size anew, and clear the screen, on which there may be other text. */
 void screen_renew(struct screen *s);
 
+/* Lines of help on the keys that every screen has, and a blank one; the last is NULL. */
+extern const char *const screen_help[];
+
 /* Do what a key is for that scrolls or draws anew. @from is how many rows are scrolled away. */
 void screen_scroll(struct screen *s, int key, int *from);
 

@@ -38,17 +38,16 @@ static const char *const sort_names[] = {
 	[STAT_BY_LOST] = "lost",
 };
 
-static const char *const help_lines[] = {
+static const char *const help_keys[] = {
 	"c  e  f  l   sort the CPUs of an instance by number, events/s, fill or what was lost",
-	"arrows, space, page keys, Home, End    scroll",
-	"Ctrl-L       draw everything anew",
-	"Ctrl-Z       stop, and give the terminal back",
-	"?            this help; any key leaves it",
-	"q, Ctrl-C    quit",
-	"",
+	NULL
+};
+
+static const char *const help_notes[] = {
 	"LOST are events for which there was no room, and those that were overwritten between",
 	"two times that a consumer took some. OVERWR are all that were overwritten unread.",
 	"The sparkline has the last rates of events, the newest on the right.",
+	NULL
 };
 
 static bool row_is_seen(struct drawing *d)
@@ -232,11 +231,18 @@ static void draw_body(struct drawing *d, const struct watch *w, struct stat_look
 		draw_panel(d, w, i);
 }
 
+static void draw_lines(struct drawing *d, const char *const *lines)
+{
+	for (; *lines; lines++)
+		draw_text(d, COLOUR_NONE, *lines);
+}
+
 static void draw_help(struct drawing *d)
 {
 	d->room = screen_rows_left(d->s);
-	for (unsigned int i = 0; i < sizeof(help_lines) / sizeof(help_lines[0]); i++)
-		draw_text(d, COLOUR_NONE, help_lines[i]);
+	draw_lines(d, help_keys);
+	draw_lines(d, screen_help);
+	draw_lines(d, help_notes);
 }
 
 int stat_draw(struct screen *s, const struct watch *w, struct stat_look *look)

@@ -19,24 +19,24 @@ static const char *const order_names[] = {
 	[COUNTS_BY_NAME] = "name",
 };
 
-static const char *const help_lines[] = {
+static const char *const help_keys[] = {
 	"r  c  n      sort by rate, count or name",
 	"/            type a part of a name: only such rows are shown; Enter ends, Esc clears",
-	"arrows, space, page keys, Home, End    scroll",
-	"Ctrl-L       draw everything anew",
-	"Ctrl-Z       stop, and give the terminal back",
-	"?            this help; any key leaves it",
-	"q, Ctrl-C    quit",
-	"",
-	"RATE/S is that of the last interval, COUNT and SHARE are of all since the beginning.",
-	"The sparkline has the last intervals, the newest on the right.",
+	NULL
 };
 
-static const char *const latency_help_lines[] = {
+static const char *const help_notes[] = {
+	"RATE/S is that of the last interval, COUNT and SHARE are of all since the beginning.",
+	"The sparkline has the last intervals, the newest on the right.",
+	NULL
+};
+
+static const char *const latency_help_notes[] = {
 	"The heat map has the last intervals, the newest on the right: how many latencies began",
 	"where the row says, and are below the row above; the darker, the more.",
 	"Replaced are starts that another start of their key followed, unstarted are ends without",
 	"a start; forgotten are starts whose end may be lost.",
+	NULL
 };
 
 static void put_line(struct screen *s, FILE *out, enum screen_colour colour, const char *text)
@@ -48,12 +48,19 @@ static void put_line(struct screen *s, FILE *out, enum screen_colour colour, con
 	screen_line_end(s);
 }
 
+static void put_lines(struct screen *s, FILE *out, const char *const *lines)
+{
+	for (; *lines; lines++)
+		put_line(s, out, COLOUR_NONE, *lines);
+}
+
 static void draw_help(struct screen *s, FILE *out, bool latency)
 {
-	for (unsigned int i = 0; i < NR(help_lines); i++)
-		put_line(s, out, COLOUR_NONE, help_lines[i]);
-	for (unsigned int i = 0; latency && i < NR(latency_help_lines); i++)
-		put_line(s, out, COLOUR_NONE, latency_help_lines[i]);
+	put_lines(s, out, help_keys);
+	put_lines(s, out, screen_help);
+	put_lines(s, out, help_notes);
+	if (latency)
+		put_lines(s, out, latency_help_notes);
 }
 
 static void draw_title(struct screen *s, FILE *out, const struct top_view *v)
