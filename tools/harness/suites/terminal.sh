@@ -102,9 +102,10 @@ scrolls()
 	until_so shows '^ all'
 	keys Home
 	until_so shows_not '^ all'
-	keys Down Down Down
-	until_so shows_not '^Instance'
-	keys q && restored
+	shows '^read from the live index' || return 1
+	keys Down
+	until_so shows_not '^read from the live index'
+	shows '^Instance' && keys q && restored
 }
 
 ends_on_term()
