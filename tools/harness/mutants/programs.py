@@ -6,6 +6,8 @@ by their files, one a line: name, tests to try first, kind, file. They are those
 tools/; plant.py tells what a list says of a fault.
 
 programs.py plant NAME TREE: put this one into its file in TREE, in the place of the old text.
+
+programs.py check TREE: whether each could be.
 """
 
 import os
@@ -34,18 +36,26 @@ def tell(names):
                   fault.file, sep='\t')
 
 
-def put(name, tree):
-    """Replace the old text of a fault."""
-    fault = next(fault for fault in faults_of_programs() if fault.name == name)
+def planted(fault, tree):
+    """The path of its file, and what is in there with the fault."""
     path = os.path.join(tree, fault.file)
     with open(path, encoding='utf-8') as file:
         text = file.read()
     begin, end = plant.find(text, fault)
+    return path, text[:begin] + fault.text('new') + text[end:]
+
+
+def put(name, tree):
+    """Replace the old text of a fault."""
+    path, text = planted(next(f for f in faults_of_programs() if f.name == name), tree)
     with open(path, 'w', encoding='utf-8') as file:
-        file.write(text[:begin] + fault.text('new') + text[end:])
+        file.write(text)
 
 
 if sys.argv[1] == 'list':
     tell(sys.argv[2:])
+elif sys.argv[1] == 'check':
+    for each in faults_of_programs():
+        planted(each, sys.argv[2])
 else:
     put(*sys.argv[2:])

@@ -235,7 +235,8 @@ static void record_test(const struct test *test)
 	read_mask(mask, sizeof(mask));
 	name = line_of("ok 1 ", line, sizeof(line));
 	if (!passed || !name || strstr(name, "# SKIP"))
-		printf("failed %s %d\n", test->program, test->number);
+		printf("failed %s %d %s\n", test->program, test->number,
+		       name ?: line_of("not ok 1 ", line, sizeof(line)) ?: "");
 	else
 		printf("%s %d %lld %s %s\n", test->program, test->number, now_ms() - begin,
 		       mask, name + strlen("ok 1 "));

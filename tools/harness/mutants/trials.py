@@ -16,6 +16,7 @@ race, or plain, not, without what is in these plans.
 trials.py digest DIR CONSOLE: what came of it, for results.
 trials.py alone DIR: lines "FAULT PROGRAM": the faults that are for a program that needs a
 boot of its own, and not found by KUnit.
+trials.py left DIR: how many faults are left, in words.
 trials.py tell DIR: a result for each fault, and a table.
 trials.py hints DIR: the hints for a later run.
 """
@@ -214,7 +215,8 @@ def tell_fault(state, fault):
     """One result, and the column of the table it counts in."""
     by = found_by(state, fault)
     tests = sum(1 for test in state.tests if test.comes_by(fault))
-    where = (f'its place is come by in {tests} selftests' if tests else
+    tried = len(state.tests_for(fault))
+    where = (f'its place is come by in {tests} selftests, {tried} of which are tried' if tests else
              'its place is never reached by selftests')
     if fault.kind == 'survives' and by:
         print(f'not ok - {fault.name}: its list says that nothing finds it: {by}')
@@ -231,8 +233,8 @@ def tell_fault(state, fault):
         print(f'# {fault.name}: takes a race, {where}')
         return 'race'
     else:
-        tried = 'SURVIVED' if fault.number in state.survived or not tests else 'not tried'
-        print(f'not ok - {fault.name}: {tried}, {where}')
+        what = 'SURVIVED' if fault.number in state.survived or not tests else 'not tried'
+        print(f'not ok - {fault.name}: {what}, {where}')
         return 'survive' if tests else 'never reached'
     return 'survive'
 
@@ -243,7 +245,9 @@ def tell(state):
     count = {}
     for line in state.lines('record'):
         if line.startswith('failed'):
-            print(f'not ok - {line.split()[1]}: test {line.split()[2]} passes without a fault')
+            _, program, number, *name = line.split(maxsplit=3)
+            name = name[0].strip() if name else 'no name'
+            print(f'not ok - {program}: test {number}, {name}, fails without a fault')
     for fault in state.faults:
         row = count.setdefault(fault.file, dict.fromkeys(columns, 0))
         row[tell_fault(state, fault)] += 1
@@ -276,6 +280,8 @@ def main():
         digest(state, sys.argv[3])
     elif what == 'alone':
         alone(state)
+    elif what == 'left':
+        print(f'{len(state.left())} of {len(state.faults)} faults are left to try')
     elif what == 'hints':
         tell_hints(state)
     else:

@@ -19,7 +19,8 @@
 # keeps what trials.py reads, and the hints of this run, which are to be copied to there.
 #
 # GUESTS= is how many guests there are at once, 2 if nothing is said. TESTS= are the
-# programs to try, all if nothing is said.
+# programs to try, all if nothing is said. MUTANT_SECONDS= is for how long one fault that
+# takes no race is tried, 180 if nothing is said.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
@@ -28,7 +29,6 @@
 . "$harness/shared/uml.sh"
 . "$harness/shared/torture-run.sh"
 
-export MUTANTS=yes
 guests=${GUESTS:-2}
 
 # With a number as its argument a program runs this test only, with 0 none.
@@ -155,6 +155,7 @@ next_plan()
 		trials digest "$console" >"$plan.said"
 		[ -s "$plan.said" ] || die "a guest has tried nothing: $console"
 		cat "$plan.said" >>"$known/results"
+		say "-- $(trials left): $((SECONDS - started)) s"
 	fi
 	rm -f "$plan" "$console"
 	trials plan "$2" "$work"/with.*/plan >"$plan.new"
@@ -203,33 +204,40 @@ by_selftests()
 	THREAD=multi try_selftests race race
 }
 
-scratch
-known=${KEEP:-$work/known}
-mkdir -p "$known" "$work/with"
-find_base
-stage_onto_base "$work/stage"
-if [ $# -gt 0 ]; then
-	gawk 'BEGIN { for (i = 1; i < ARGC; i++) wanted[ARGV[i]]; ARGC = 1 } $2 in wanted' "$@" \
-		<"$work/stage.mutants" >"$known/faults"
-else
-	cp "$work/stage.mutants" "$known/faults"
-fi
-[ -s "$known/faults" ] || die "there is no fault called $*"
-cp "$harness/mutants/hints" "$known/hints"
-uml=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
-image=$(FLAVOUR=default "$harness/verbs/kernel.sh")
-user_tree "$work/tree"
-step "building the selftests" selftests-mutants make_tests
+# Called on the last line: a shell reads on in a file that changes while it runs.
+main()
+{
+	scratch
+	known=${KEEP:-$work/known}
+	export MUTANTS=yes
+	mkdir -p "$known" "$work/with"
+	find_base
+	stage_onto_base "$work/stage"
+	if [ $# -gt 0 ]; then
+		gawk 'BEGIN { for (i = 1; i < ARGC; i++) wanted[ARGV[i]]; ARGC = 1 } $2 in wanted' "$@" \
+			<"$work/stage.mutants" >"$known/faults"
+	else
+		cp "$work/stage.mutants" "$known/faults"
+	fi
+	[ -s "$known/faults" ] || die "there is no fault called $*"
+	cp "$harness/mutants/hints" "$known/hints"
+	uml=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
+	image=$(FLAVOUR=default "$harness/verbs/kernel.sh")
+	user_tree "$work/tree"
+	step "building the selftests" selftests-mutants make_tests
 
-echo "1..$(gawk -F '\t' '$4 != "race"' "$known/faults" | wc -l)"
-started=$SECONDS
-all_by_kunit
-say "-- KUnit comes by $(wc -l <"$work/reached") faults, finds $(wc -l <"$known/kunit"):" \
-	"$((SECONDS - started)) s"
-record_all
-say "-- $(wc -l <"$known/record") selftests pass without a fault: $((SECONDS - started)) s"
-by_selftests
-say "-- all: $((SECONDS - started)) s"
-trials tell
-trials hints >"$known/hints.new"
-mv "$known/hints.new" "$known/hints"
+	echo "1..$(gawk -F '\t' '$4 != "race"' "$known/faults" | wc -l)"
+	started=$SECONDS
+	all_by_kunit
+	say "-- KUnit comes by $(wc -l <"$work/reached") faults, finds $(wc -l <"$known/kunit"):" \
+		"$((SECONDS - started)) s"
+	record_all
+	say "-- $(wc -l <"$known/record") selftests pass without a fault: $((SECONDS - started)) s"
+	by_selftests
+	say "-- all: $((SECONDS - started)) s"
+	trials tell
+	trials hints >"$known/hints.new"
+	mv "$known/hints.new" "$known/hints"
+}
+
+main "$@"
