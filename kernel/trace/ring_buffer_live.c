@@ -339,7 +339,7 @@ static void rb_live_dropped(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /* Store what consumers have taken. Each function that reads calls it at its end. */
-static void rb_reader_moved(struct ring_buffer_per_cpu *cpu_buffer)
+static void rb_live_reader_moved(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live = cpu_buffer->live;
 
@@ -548,7 +548,7 @@ static bool rb_live_publish(struct rb_live *live, struct buffer_page *commit)
 	WRITE_ONCE(cpu_buffer->live, live);
 	barrier();
 	if (commits == local_read(&cpu_buffer->commits)) {
-		rb_reader_moved(cpu_buffer);
+		rb_live_reader_moved(cpu_buffer);
 		return true;
 	}
 

@@ -220,7 +220,7 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(meta->pages_touched, rb_pages_touched64(cpu_buffer));
 
 	rb_flush_to_user(meta, 0);
-	rb_reader_moved(cpu_buffer);
+	rb_live_reader_moved(cpu_buffer);
 }
 
 static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)

@@ -8,9 +8,6 @@
 #ifndef _RING_BUFFER_BASE_H
 #define _RING_BUFFER_BASE_H
 
-/* Readers call rb_reader_moved() of the mapping, which calls that of the live index. */
-#define rb_reader_moved		rb_live_reader_moved
-
 /* On 32-bit kernels the counters of readers and of overruns begin again after 2^32. */
 static inline u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
 {
