@@ -162,7 +162,7 @@ static bool rb_live_commit(struct rb_live *live, struct rb_live_place *place)
 		smp_rmb();	/* Pairs with [LEAVE]: commit_id is at least as new */
 		id = READ_ONCE(index->commit_id);
 		place->commit = rb_page_commit(live->pages[id]);
-		smp_rmb();	/* CHECK, pairs with [ENTER] and [LEFT] */
+		smp_rmb();	/* [CHECK] Pairs with [ENTER] and [LEFT] */
 		if (rb_live_see64(&index->commit_generation) == place->generation &&
 		    rb_live_see64(&live->subbufs[id].generation) == place->generation)
 			return true;

@@ -20,6 +20,7 @@ MAP = 'kernel/trace/ring_buffer_map.c'
 LIVE = 'kernel/trace/ring_buffer_live.c'
 OBSERVER = 'kernel/trace/ring_buffer_observer.c'
 HEADER = 'tools/lib/tracemap/live.h'
+SUBBUF = 'tools/lib/tracemap/subbuf.h'
 
 # label, model, what breaks it, file, function, first, barrier, then
 ORDERS = [
@@ -59,8 +60,22 @@ ORDERS = [
      r'rb_live_see64\(&live->index->commit_generation'),
     ('RESET', 'live', 'ACQ_EPOCH', HEADER, 'live__load_epoch',
      r'index->epoch', r'live__read_barrier\(\)', r'return'),
+    ('RESET', 'live', 'ACQ_EPOCH', OBSERVER, 'rb_live_possible',
+     r'index->epoch\)', r'smp_rmb\(\)', r'rb_live_commit\('),
+    ('LEAVE', 'live', 'ACQ_CG', HEADER, 'live__load_newest',
+     r'commit_generation', r'live__read_barrier\(\)', r'return'),
+    ('LEAVE', 'live', 'ACQ_JUMP', HEADER, 'live__jump',
+     r'\{', r'live__load_newest\(', r'live__find_above\('),
+    ('COMMIT', 'live', 'ACQ_CM', SUBBUF, 'subbuf__commit',
+     r'subbuf__load\(', r'__atomic_thread_fence\(__ATOMIC_ACQUIRE\)', r'return'),
     ('CHECK', 'live', 'CHECK', HEADER, 'live__holds',
      r'\{', r'live__read_barrier\(\)', r'entry->generation\) == generation'),
+    ('CHECK', 'live', 'CHECK_NEXT', HEADER, 'live__next',
+     r'entry->before\)', r'live__holds\(', r'live__stand_at\('),
+    ('CHECK', 'live', 'CHECK_JUMP', HEADER, 'live__jump',
+     r'->before\)', r'live__holds\(', r'live__stand_at\('),
+    ('CHECK', 'live', 'CHECK', OBSERVER, 'rb_live_commit',
+     r'rb_page_commit\(', r'smp_rmb\(\)', r'== place->generation'),
 ]
 
 

@@ -324,7 +324,8 @@ static inline uint32_t live__find_newest(const struct live_observer *o, uint64_t
 /*
  * Go to the oldest sub-buffer that is still there. A quick writer may overwrite it while
  * the observer searches for it. Therefore, after a jump in vain, the next one leaves out
- * the older half of the sub-buffers, after two three quarters, and so on.
+ * the older half of the sub-buffers, after two three quarters, and so on. Pairs with
+ * [LEAVE] by live__load_newest().
  */
 static inline void live__jump(struct live_observer *o)
 {
@@ -343,6 +344,7 @@ static inline void live__jump(struct live_observer *o)
 	if (id == o->nr_subbufs)
 		return;
 	before = live__load64(&live__entry(o, id)->before);
+	/* [CHECK] the count is that of this generation */
 	if (live__holds(o, live__entry(o, id), generation))
 		live__stand_at(o, id, generation, before);
 }
@@ -361,6 +363,7 @@ static __always_inline int live__next(struct live_observer *o)
 		return -EPROTO;
 	entry = live__entry(o, id);
 	before = live__load64(&entry->before);
+	/* [CHECK] the count is that of this generation */
 	if (!subbuf__likely(live__holds(o, entry, generation)))
 		goto overwritten;
 	live__stand_at(o, id, generation, before);

@@ -215,7 +215,7 @@ static inline uint32_t subbuf__commit(const struct subbuf_format *f,
 	uint32_t word = subbuf__load((const unsigned char *)subbuf +
 				     f->commit_offset + low, f->big_endian);
 
-	/* A reader that has seen the size also sees the records. */
+	/* Pairs with [COMMIT]: a reader that has seen the size also sees the records. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return word;
 }
