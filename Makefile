@@ -95,7 +95,7 @@ bench-keep: packages-bench	## write the document and the README's table from the
 	@$(harness)/bench/keep.sh
 
 packages:	## install what is missing of the Debian packages needed
-	@$(harness)/verbs/packages.sh
+	@$(harness)/verbs/packages.sh $(BASE)
 
 packages-test:
 	@$(harness)/verbs/packages.sh test $(ARCH)
@@ -107,7 +107,7 @@ packages-deb:
 	@$(harness)/verbs/packages.sh deb
 
 packages-deb-kernel:
-	@$(harness)/verbs/packages.sh deb deb-kernel
+	@$(harness)/verbs/packages.sh deb deb-kernel $(BASE)
 
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/verbs/clean.sh

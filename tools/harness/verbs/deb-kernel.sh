@@ -6,7 +6,7 @@
 # paths.
 #
 # CONFIG=cloud is Debian's own configuration for virtual machines, as the
-# package linux-config-6.1 has it. CONFIG=trimmed is that with most drivers left
+# package linux-config-$linux has it. CONFIG=trimmed is that with most drivers left
 # out: it boots under QEMU, and is built in a fraction of the time.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../shared/start.sh"
@@ -18,7 +18,7 @@
 out=${1:-$top/build/deb}
 config=${CONFIG:-cloud}
 fragments=$harness/config/debian
-debian_config=/usr/src/linux-config-6.1/config.amd64_none_cloud-amd64.xz
+debian_config=/usr/src/linux-config-$linux/config.amd64_none_cloud-amd64.xz
 
 # The cloud configuration is the one a user wants, and so has the plain name.
 case $config in
@@ -26,7 +26,7 @@ cloud)		suffix=-ringmap$(project_version) ;;
 trimmed)	suffix=-ringmap$(project_version)-trimmed ;;
 *)		die "CONFIG=$config: not one of cloud, trimmed" ;;
 esac
-[ -r "$debian_config" ] || die "$debian_config is not there: apt-get install linux-config-6.1"
+[ -r "$debian_config" ] || die "$debian_config is not there: apt-get install linux-config-$linux"
 
 # A source tree of its own: this may take hours, in which others build, too.
 # shellcheck disable=SC2034 # kernel.sh reads it
