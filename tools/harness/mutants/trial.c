@@ -7,13 +7,15 @@
  *
  * trial try TESTS PLAN: try faults. TESTS has lines "PROGRAM NUMBER LIMIT", LIMIT in
  * milliseconds; a line of PLAN is the number of a fault and those of the lines of TESTS
- * to try it with, in turn, until a test fails.
+ * to try it with, in turn, until a test fails. "!" behind the number of a test says that it
+ * has found this fault before.
  *
  * A test that fails is tried once more without the fault. If it fails again, a fault has
  * left something behind and this ends with status 1: the guest is to be booted anew. It
  * was this fault if it is the first one since the boot, and else is not known. If it passes,
- * it has to fail with the fault once more: some tests fail by chance, most of all on a busy
- * machine. After five minutes no other fault is begun with.
+ * it has to fail with the fault once more, unless it has found that fault before: some tests
+ * fail by chance, most of all on a busy machine. After five minutes no other fault is begun
+ * with.
  *
  * What is found goes to the kernel's log, line by line, and so to the console: it is
  * there when the kernel panics.
@@ -302,7 +304,7 @@ static bool try_fault(int fault, char *plan, bool first)
 		if (passes(test, fault, test->limit))
 			continue;
 		again = passes(test, 0, AGAIN * test->limit);
-		if (again && passes(test, fault, 2 * test->limit)) {
+		if (again && !strchr(number, '!') && passes(test, fault, 2 * test->limit)) {
 			say("mutant %d once by %s", fault, number);
 			continue;
 		}

@@ -139,6 +139,12 @@ def within(tests, most):
     return tests
 
 
+def planned(state, fault, test):
+    """A test of a plan, with a mark if it is known to find this fault."""
+    known = state.hints.get(fault.name) == state.name_of(test.index)
+    return f'{test.index}!' if known else f'{test.index}'
+
+
 def plan(state, kind, plans):
     """What one guest tries next, what has to be the first in its guest before all else."""
     taken = set()
@@ -150,7 +156,7 @@ def plan(state, kind, plans):
             if fault.number not in taken and (fault.kind == 'race') == (kind == 'race')]
     left.sort(key=lambda fault: fault.number not in state.first)
     for fault in left[:min(CHUNK, max(1, len(left) // 3))]:
-        print(fault.number, *(test.index for test in state.tests_for(fault)))
+        print(fault.number, *(planned(state, fault, test) for test in state.tests_for(fault)))
 
 
 def digest(state, console):
