@@ -67,13 +67,21 @@ struct trace_buffer *rbt_alloc(struct kunit *test, const struct rbt_kind *kind,
 void rbt_map(struct kunit *test, struct rbt *rbt)
 {
 	if (rbt->kind->mapped)
-		KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+		KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
 }
 
 void rbt_unmap(struct rbt *rbt)
 {
 	if (rbt->kind->mapped)
-		ring_buffer_unmap(rbt->buffer, rbt->cpu);
+		rbt_unmap_once(rbt);
+}
+
+const struct trace_buffer_meta *rbt_meta(struct kunit *test, struct rbt *rbt)
+{
+	struct page *page = rbt_map_page(rbt, 0);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	return page_address(page);
 }
 
 int rbt_init(struct kunit *test)
@@ -91,6 +99,7 @@ int rbt_init(struct kunit *test)
 	rbt->kind = test->param_value;
 	rbt->buffer = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
 	rbt->subbuf = ring_buffer_subbuf_size_get(rbt->buffer);
+	KUNIT_ASSERT_EQ(test, 0, rbt_mm_init(rbt));
 	rbt_map(test, rbt);
 	return 0;
 }
@@ -102,10 +111,11 @@ void rbt_exit(struct kunit *test)
 	if (!rbt)
 		return;
 	if (rbt->buffer) {
-		while (ring_buffer_mapped(rbt->buffer, rbt->cpu))
-			ring_buffer_unmap(rbt->buffer, rbt->cpu);
+		while (rbt_mapped(rbt))
+			rbt_unmap_once(rbt);
 		ring_buffer_free(rbt->buffer);
 	}
+	rbt_mm_exit(rbt);
 	set_cpus_allowed_ptr(current, &rbt->was_allowed);
 }
 
@@ -135,7 +145,7 @@ int rbt_write(struct rbt *rbt, unsigned int size)
 		return -EBUSY;
 	data = ring_buffer_event_data(event);
 	*data = rbt->next++;
-	return ring_buffer_unlock_commit(rbt->buffer, event);
+	return rbt_end_write(rbt->buffer, event);
 }
 
 /* Returns how many there was room for. */
@@ -234,7 +244,7 @@ static void size_is_what_was_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (unsigned long)RBT_SUBBUFS * data,
 			ring_buffer_size(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS,
-			ring_buffer_nr_pages(rbt->buffer, rbt->cpu));
+			(size_t)rbt_nr_subbufs(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, (size_t)0,
 			ring_buffer_nr_dirty_pages(rbt->buffer, rbt->cpu));
 }
@@ -252,8 +262,8 @@ static void a_cpu_there_is_not_has_nothing(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ring_buffer_peek(rbt->buffer, none, NULL, NULL));
 	KUNIT_EXPECT_NULL(test, ring_buffer_consume(rbt->buffer, none, NULL, NULL));
 	KUNIT_EXPECT_NULL(test, ring_buffer_read_start(rbt->buffer, none, GFP_KERNEL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map(rbt->buffer, none));
-	KUNIT_EXPECT_EQ(test, -ENODEV, ring_buffer_map_get_reader(rbt->buffer, none));
+	KUNIT_EXPECT_EQ(test, -EINVAL, rbt_map_no_cpu(rbt, none));
+	KUNIT_EXPECT_EQ(test, RBT_NO_CPU_READER, ring_buffer_map_get_reader(rbt->buffer, none));
 }
 
 /* Another CPU. */
@@ -537,9 +547,11 @@ static void swap_cpu_exchanges_the_buffers(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 	struct rbt other = *rbt;
-	int want = rbt->kind->mapped ? -EBUSY : 0;
+	int want = rbt->kind->mapped && RBT_SWAP_LOOKS ? -EBUSY : 0;
 	unsigned long elsewhere = rbt_write_elsewhere(test, rbt);
 
+	if (!RBT_SWAP_LOOKS)
+		rbt_unmap(rbt);
 	if (!IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP))
 		want = -ENODEV;
 	other.buffer = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
@@ -560,6 +572,8 @@ static void swap_cpu_exchanges_the_buffers(struct kunit *test)
 		rbt_expect_consume(test, rbt, 1000, 1020);
 		rbt_expect_consume(test, &other, 0, 10);
 	}
+	if (!RBT_SWAP_LOOKS)
+		rbt_map(test, rbt);
 	ring_buffer_free(other.buffer);
 }
 
@@ -572,6 +586,8 @@ static void swap_cpu_refuses_what_does_not_fit(struct kunit *test)
 	rbt_unmap(rbt);
 	KUNIT_EXPECT_EQ(test, swaps ? -EINVAL : -ENODEV,
 			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(other, rbt_bytes(rbt, RBT_SUBBUFS),
+						    RING_BUFFER_ALL_CPUS));
 	ring_buffer_record_disable(other);
 	KUNIT_EXPECT_EQ(test, swaps ? -EAGAIN : -ENODEV,
 			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
@@ -629,7 +645,7 @@ static void swap_cpu_refuses_a_writer_under_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP) ? -EBUSY : -ENODEV,
 			ring_buffer_swap_cpu(rbt->buffer, other, rbt->cpu));
 	if (event)
-		ring_buffer_unlock_commit(rbt->buffer, event);
+		rbt_end_write(rbt->buffer, event);
 	rbt_map(test, rbt);
 	ring_buffer_free(other);
 }
@@ -725,26 +741,21 @@ static void tracing_on_is_one_switch(struct kunit *test)
 
 /* Mapping. */
 
-static struct trace_buffer_meta *rbt_meta(const struct rbt *rbt)
-{
-	return page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
-}
-
 /* MAP-21 */
 static void map_counts(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 	int more;
 
-	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, rbt_mapped(rbt));
 	for (more = 0; more < 3; more++)
-		KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+		KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
 	ring_buffer_map_dup(rbt->buffer, rbt->cpu);
 	for (more = 0; more < 4; more++) {
-		KUNIT_EXPECT_TRUE(test, ring_buffer_mapped(rbt->buffer, rbt->cpu));
-		ring_buffer_unmap(rbt->buffer, rbt->cpu);
+		KUNIT_EXPECT_TRUE(test, rbt_mapped(rbt));
+		rbt_unmap_once(rbt);
 	}
-	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, rbt_mapped(rbt));
 }
 
 /* MAP-2 */
@@ -753,21 +764,20 @@ static void map_shows_meta_page_and_subbufs(struct kunit *test)
 	struct rbt *rbt = test->priv;
 	const struct trace_buffer_meta *meta;
 	unsigned long pages, i;
-	unsigned int order;
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
-	pages = ring_buffer_map_size(rbt->buffer, rbt->cpu, &order);
-	meta = rbt_meta(rbt);
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
+	pages = rbt_map_size(rbt);
+	meta = rbt_meta(test, rbt);
 	KUNIT_EXPECT_EQ(test, rbt->subbuf, meta->subbuf_size);
 	KUNIT_EXPECT_EQ(test, rbt->subbuf, meta->meta_page_size);
 	KUNIT_EXPECT_EQ(test, (u32)sizeof(*meta), meta->meta_struct_len);
 	KUNIT_EXPECT_EQ(test, RBT_SUBBUFS + 1U, meta->nr_subbufs);
-	KUNIT_EXPECT_EQ(test, (unsigned long)(RBT_SUBBUFS + 2) << order, pages);
+	KUNIT_EXPECT_EQ(test, (RBT_SUBBUFS + 2UL) * rbt->subbuf, pages << PAGE_SHIFT);
 	for (i = 0; i < pages; i++)
-		KUNIT_EXPECT_NOT_NULL(test, ring_buffer_map_page(rbt->buffer, rbt->cpu, i));
-	KUNIT_EXPECT_NULL(test, ring_buffer_map_page(rbt->buffer, rbt->cpu, pages));
-	KUNIT_EXPECT_NULL(test, ring_buffer_map_page(rbt->buffer, rbt->cpu, ULONG_MAX));
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+		KUNIT_EXPECT_NOT_NULL(test, rbt_map_page(rbt, i));
+	KUNIT_EXPECT_NULL(test, rbt_map_page(rbt, pages));
+	KUNIT_EXPECT_NULL(test, rbt_map_page(rbt, ULONG_MAX));
+	rbt_unmap_once(rbt);
 }
 
 /* READ-9 */
@@ -789,8 +799,8 @@ static void get_reader_accounts_for_every_event(struct kunit *test)
 	u64 lost = 0;
 	u32 id;
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
-	meta = rbt_meta(rbt);
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
+	meta = rbt_meta(test, rbt);
 	id = meta->reader.id;
 	written = rbt_write_many(rbt, nr, 100);
 	do {
@@ -808,7 +818,7 @@ static void get_reader_accounts_for_every_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, written +
 			(u32)ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu));
 	rbt_expect_empty(test, rbt);
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_unmap_once(rbt);
 }
 
 static struct kunit_case rbt_cases[] = {

@@ -40,6 +40,8 @@ struct rbt_kind {
  * @subbuf: bytes of a sub-buffer
  * @next: number of the next event
  * @was_allowed: the CPUs the thread could run on
+ * @mm: where the mappings are, on a base that puts them into an address space
+ * @maps: how many there are in @mm
  */
 struct rbt {
 	const struct rbt_kind	*kind;
@@ -48,7 +50,11 @@ struct rbt {
 	unsigned int		subbuf;
 	u32			next;
 	cpumask_t		was_allowed;
+	struct mm_struct	*mm;
+	unsigned int		maps;
 };
+
+#include "ring_buffer_kunit_base.h"
 
 /* The clock of every test's buffer says this. */
 extern u64 rbt_now;
@@ -67,6 +73,9 @@ int rbt_no_cpu(struct kunit *test);
 /* Unmap and map again around what a mapping refuses. */
 void rbt_unmap(struct rbt *rbt);
 void rbt_map(struct kunit *test, struct rbt *rbt);
+
+/* What user space sees of the meta page, while the buffer is mapped. */
+const struct trace_buffer_meta *rbt_meta(struct kunit *test, struct rbt *rbt);
 
 int rbt_write(struct rbt *rbt, unsigned int size);
 unsigned int rbt_write_many(struct rbt *rbt, unsigned int nr, unsigned int size);

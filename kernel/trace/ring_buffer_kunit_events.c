@@ -238,7 +238,7 @@ static void nested_events_wait_for_the_outermost_commit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3U, rbt_write_many(rbt, 3, 8));
 	ring_buffer_nest_end(rbt->buffer);
 	KUNIT_EXPECT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, NULL, NULL));
-	ring_buffer_unlock_commit(rbt->buffer, outer);
+	rbt_end_write(rbt->buffer, outer);
 	rbt_expect_consume(test, rbt, 0, 4);
 }
 
@@ -254,9 +254,9 @@ static void nesting_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, second);
 	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, 8));
 	if (second)
-		ring_buffer_unlock_commit(rbt->buffer, second);
+		rbt_end_write(rbt->buffer, second);
 	if (first)
-		ring_buffer_unlock_commit(rbt->buffer, first);
+		rbt_end_write(rbt->buffer, first);
 	KUNIT_EXPECT_EQ(test, 2UL, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
 }
@@ -346,16 +346,15 @@ static void *rbt_expect_data(struct kunit *test, struct ring_buffer_event *event
 /* Writes the events, and expects the records they are made of. */
 static void rbt_expect_records(struct kunit *test, struct rbt *rbt, bool absolute)
 {
-	void *read = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu), *at;
+	void *read = rbt_alloc_read_page(rbt), *at;
 	u64 now = rbt_now;
 	struct rbt_page *page;
 	int i;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(read));
 	rbt_write_deltas(test, rbt);
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_read_page(rbt->buffer, &read, rbt->subbuf,
-						       rbt->cpu, 0));
-	page = read;
+	KUNIT_ASSERT_EQ(test, 0, rbt_fill_read_page(rbt, &read, rbt->subbuf, 0));
+	page = rbt_read_page_data(read);
 	at = page->data;
 	KUNIT_EXPECT_EQ(test, now + deltas[0], page->time_stamp);
 	for (i = 0; i < ARRAY_SIZE(deltas); i++) {
@@ -415,7 +414,7 @@ static void stamp_of_a_reserved_event_is_known(struct kunit *test)
 	event = ring_buffer_lock_reserve(rbt->buffer, 8);
 	KUNIT_ASSERT_NOT_NULL(test, event);
 	KUNIT_EXPECT_EQ(test, rbt_now, ring_buffer_event_time_stamp(rbt->buffer, event));
-	ring_buffer_unlock_commit(rbt->buffer, event);
+	rbt_end_write(rbt->buffer, event);
 }
 
 static u64 rbt_later_clock(void)
@@ -623,9 +622,17 @@ static void iterator_holds_off_a_resize(struct kunit *test)
 
 /* Sub-buffers. */
 
-/* Events of 4 bytes that were not written at different times: two words each. */
-static u32 rbt_expect_page(struct kunit *test, const struct rbt_page *page, int read, u32 from)
+static unsigned long rbt_commit_of(void *read_page)
 {
+	const struct rbt_page *page = rbt_read_page_data(read_page);
+
+	return page->commit;
+}
+
+/* Events of 4 bytes that were not written at different times: two words each. */
+static u32 rbt_expect_page(struct kunit *test, void *read_page, int read, u32 from)
+{
+	const struct rbt_page *page = rbt_read_page_data(read_page);
 	unsigned int end = (page->commit & 0xfffff) / 4, i;
 
 	if (IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS))
@@ -646,10 +653,10 @@ static u32 rbt_expect_page(struct kunit *test, const struct rbt_page *page, int 
 static int rbt_read_page(struct kunit *test, struct rbt *rbt, void **page, size_t len,
 			 int full, bool swap)
 {
-	void *was = *page;
-	int ret = ring_buffer_read_page(rbt->buffer, page, len, rbt->cpu, full);
+	void *was = rbt_read_page_data(*page);
+	int ret = rbt_fill_read_page(rbt, page, len, full);
 
-	KUNIT_EXPECT_EQ(test, ret >= 0 && swap, *page != was);
+	KUNIT_EXPECT_EQ(test, ret >= 0 && swap, rbt_read_page_data(*page) != was);
 	return ret;
 }
 
@@ -658,7 +665,7 @@ static void read_page_takes_every_event_once(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 	u32 per = rbt_per_subbuf(rbt, 4), nr = 5 * per / 2, at = 0;
-	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	void *page = rbt_alloc_read_page(rbt);
 	int ret;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
@@ -680,7 +687,7 @@ static void read_page_full_leaves_the_written_one(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 	u32 nr = 5 * rbt_per_subbuf(rbt, 4) / 2, at = 0;
-	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	void *page = rbt_alloc_read_page(rbt);
 	int ret;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
@@ -693,28 +700,33 @@ static void read_page_full_leaves_the_written_one(struct kunit *test)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
-/* One that was kept while the size became another is neither filled nor swapped. */
+/* One that was kept while the size became another is not swapped; it may take a copy. */
 static void read_page_refuses_a_page_of_another_size(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
-	int order = ring_buffer_subbuf_order_get(rbt->buffer);
+	void *page = rbt_alloc_read_page(rbt);
+	int order = ring_buffer_subbuf_order_get(rbt->buffer), ret;
+	u32 at = 0;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
 	rbt_unmap(rbt);
 	KUNIT_ASSERT_EQ(test, 0, ring_buffer_subbuf_order_set(rbt->buffer, order + 1));
 	rbt_map(test, rbt);
 	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 4));
-	KUNIT_EXPECT_GT(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false));
+	ret = rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false);
+	KUNIT_EXPECT_EQ(test, RBT_COPIES_TO_ANY_SIZE, ret >= 0);
+	if (ret >= 0)
+		at = rbt_expect_page(test, page, ret, 0);
+	KUNIT_EXPECT_EQ(test, RBT_COPIES_TO_ANY_SIZE ? 10U : 0U, at);
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
-	rbt_expect_consume(test, rbt, 0, 10);
+	rbt_expect_consume(test, rbt, at, 10);
 }
 
 /* A page too small for the rest, or a place inside: the events are copied. */
 static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	void *page = rbt_alloc_read_page(rbt);
 	u32 at = 0;
 	int ret;
 
@@ -725,7 +737,7 @@ static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 	KUNIT_EXPECT_GT(test, 0, rbt_read_page(test, rbt, &page, RBT_HEADER, 0, false));
 	while ((ret = rbt_read_page(test, rbt, &page, RBT_HEADER + 160, 0, false)) >= 0) {
 		KUNIT_EXPECT_EQ(test, 0, ret);
-		KUNIT_EXPECT_LE(test, ((struct rbt_page *)page)->commit, 160L);
+		KUNIT_EXPECT_LE(test, rbt_commit_of(page), 160UL);
 		at = rbt_expect_page(test, page, ret, at);
 	}
 	KUNIT_EXPECT_EQ(test, rbt->next, at);
@@ -753,16 +765,17 @@ static void rbt_lose(struct rbt *rbt)
 static void read_page_tells_of_loss(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	void *page = rbt_alloc_read_page(rbt);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
 	rbt_lose(rbt);
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
 					       !rbt->kind->mapped));
-	rbt_expect_loss(test, page, ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_loss(test, rbt_read_page_data(page),
+			ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0,
 					       !rbt->kind->mapped));
-	KUNIT_EXPECT_EQ(test, 0UL, (unsigned long)((struct rbt_page *)page)->commit >> 30);
+	KUNIT_EXPECT_EQ(test, 0UL, rbt_commit_of(page) >> 30);
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
@@ -770,16 +783,17 @@ static void read_page_tells_of_loss(struct kunit *test)
 static void read_page_tells_of_loss_in_a_part(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	void *page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	void *page = rbt_alloc_read_page(rbt);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
 	rbt_lose(rbt);
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, 400, 0, false));
-	rbt_expect_loss(test, page, ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
+	rbt_expect_loss(test, rbt_read_page_data(page),
+			ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
 	/* The rest of it, whole: copied, and padding is not a part of it. */
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false));
-	KUNIT_EXPECT_EQ(test, 0UL, (unsigned long)((struct rbt_page *)page)->commit >> 30);
-	KUNIT_EXPECT_EQ(test, 0UL, ((struct rbt_page *)page)->commit %
+	KUNIT_EXPECT_EQ(test, 0UL, rbt_commit_of(page) >> 30);
+	KUNIT_EXPECT_EQ(test, 0UL, rbt_commit_of(page) %
 			(IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 96UL : 88UL));
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
@@ -789,19 +803,17 @@ static void get_reader_tells_of_loss_on_the_subbuf(struct kunit *test)
 {
 	const struct trace_buffer_meta *meta;
 	struct rbt *rbt = test->priv;
-	unsigned int order;
 	struct page *page;
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
-	meta = page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
+	meta = rbt_meta(test, rbt);
 	rbt_lose(rbt);
 	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, meta->overrun, meta->reader.lost_events);
-	ring_buffer_map_size(rbt->buffer, rbt->cpu, &order);
-	page = ring_buffer_map_page(rbt->buffer, rbt->cpu,
-				    (meta->reader.id + 1UL) << order);
+	page = rbt_map_page(rbt, (meta->reader.id + 1UL) * rbt->subbuf >> PAGE_SHIFT);
+	KUNIT_ASSERT_NOT_NULL(test, page);
 	rbt_expect_loss(test, page_address(page), meta->reader.lost_events);
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_unmap_once(rbt);
 }
 
 static struct kunit_case rbt_event_cases[] = {

@@ -60,6 +60,7 @@ static bool rbt_faults_end(void)
  * @call: makes it, returns 0 or an error
  * @undo: takes back what it did, if it succeeds
  * @unmapped: whether a mapping would keep it from what it does
+ * @observed: whether an observer holds the sub-buffers meanwhile
  * @most: of the allocations it cannot do without, how many to let fail, 0: all
  * @last: of all its allocations, the last that may fail, if not all may
  */
@@ -67,22 +68,24 @@ struct rbt_call {
 	int		(*call)(struct rbt *rbt);
 	void		(*undo)(struct rbt *rbt);
 	bool		unmapped;
+	bool		observed;
 	unsigned int	most;
 	unsigned int	last;
 };
 
-static void rbt_expect_as_before(struct kunit *test, struct rbt *rbt, bool mapped)
+/* A buffer is held while it is mapped or observed. */
+static void rbt_expect_as_before(struct kunit *test, struct rbt *rbt, bool mapped, bool held)
 {
 	struct trace_buffer *buffer = rbt->buffer;
 	unsigned long bytes = ring_buffer_size(buffer, rbt->cpu);
 
-	KUNIT_EXPECT_EQ(test, mapped, ring_buffer_mapped(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, mapped, rbt_mapped(rbt));
 	KUNIT_EXPECT_EQ(test, (int)rbt->subbuf, ring_buffer_subbuf_size_get(buffer));
-	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS, ring_buffer_nr_pages(buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, (unsigned long)RBT_SUBBUFS, rbt_nr_subbufs(buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, 10U, rbt_write_many(rbt, 10, 100));
 	rbt_expect_consume(test, rbt, rbt->next - 10, rbt->next);
 	rbt_expect_empty(test, rbt);
-	KUNIT_EXPECT_EQ(test, mapped ? -EBUSY : 0,
+	KUNIT_EXPECT_EQ(test, held ? -EBUSY : 0,
 			min(0, ring_buffer_resize(buffer, bytes - rbt->subbuf, rbt->cpu)));
 	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(buffer, bytes, rbt->cpu));
 }
@@ -92,7 +95,7 @@ static bool rbt_fail(struct kunit *test, const struct rbt_call *call, unsigned i
 		     unsigned int *needed)
 {
 	struct rbt *rbt = test->priv;
-	bool mapped = ring_buffer_mapped(rbt->buffer, rbt->cpu);
+	bool mapped = rbt_mapped(rbt);
 	bool failed;
 	int ret;
 
@@ -105,7 +108,7 @@ static bool rbt_fail(struct kunit *test, const struct rbt_call *call, unsigned i
 		(*needed)++;
 	else
 		call->undo(rbt);
-	rbt_expect_as_before(test, rbt, mapped);
+	rbt_expect_as_before(test, rbt, mapped, mapped || call->observed);
 	return failed;
 }
 
@@ -178,20 +181,25 @@ static unsigned int rbt_cpus(const struct rbt *rbt)
 
 static int rbt_call_map(struct rbt *rbt)
 {
-	return ring_buffer_map(rbt->buffer, rbt->cpu);
+	return rbt_map_once(rbt);
 }
 
 static void rbt_undo_map(struct rbt *rbt)
 {
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_unmap_once(rbt);
 }
 
-/* MEM-1: The list of sub-buffers, and the meta area. */
+/* MEM-1: The list of sub-buffers, and the meta area or a list of pages. */
 static void first_map_works_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_map, rbt_undo_map, .unmapped = true };
 
-	rbt_expect_needed(test, 1 + rbt_large(test->priv), &call);
+	unsigned int needs = rbt_map_needs(rbt_large(test->priv));
+
+	if (RBT_MAPS_INTO_MM)
+		KUNIT_EXPECT_LE(test, needs, rbt_needed(test, needs, UINT_MAX, &call));
+	else
+		rbt_expect_needed(test, needs, &call);
 }
 
 /* Returns whether something was allocated. */
@@ -201,22 +209,26 @@ static bool rbt_map_further(struct kunit *test)
 	bool failed;
 	int ret, got;
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
 	rbt_write_many(rbt, 2 * rbt_per_subbuf(rbt, 100), 100);
 
 	rbt_faults_begin(1);
-	ret = ring_buffer_map(rbt->buffer, rbt->cpu);
+	ret = RBT_MAPS_INTO_MM ? 0 : rbt_map_once(rbt);
 	ring_buffer_map_dup(rbt->buffer, rbt->cpu);
 	got = ring_buffer_map_get_reader(rbt->buffer, rbt->cpu);
 	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
 	ring_buffer_unmap(rbt->buffer, rbt->cpu);
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	if (!RBT_MAPS_INTO_MM) {
+		rbt_unmap_once(rbt);
+		rbt_unmap_once(rbt);
+	}
 	failed = rbt_faults_end();
+	if (RBT_MAPS_INTO_MM)
+		rbt_unmap_once(rbt);
 
 	KUNIT_EXPECT_EQ(test, 0, ret);
 	KUNIT_EXPECT_EQ(test, 0, got);
-	rbt_expect_as_before(test, rbt, rbt->kind->mapped);
+	rbt_expect_as_before(test, rbt, rbt->kind->mapped, rbt->kind->mapped);
 	return failed;
 }
 
@@ -264,7 +276,8 @@ static void first_observer_comes_or_leaves_nothing(struct kunit *test)
 /* MEM-3: The next one needs itself alone. */
 static void further_observer_comes_or_leaves_nothing(struct kunit *test)
 {
-	static const struct rbt_call call = { rbt_call_observe, rbt_undo_observe };
+	static const struct rbt_call call = { rbt_call_observe, rbt_undo_observe,
+					      .observed = true };
 	struct ring_buffer_observer *first;
 	struct rbt *rbt = test->priv;
 
@@ -310,7 +323,7 @@ static void an_observer_that_is_there_allocates_nothing(struct kunit *test)
 		failed = rbt_use_observer(test, observer);
 	} while (failed && --tries);
 	KUNIT_EXPECT_FALSE(test, failed);
-	rbt_expect_as_before(test, rbt, rbt->kind->mapped);
+	rbt_expect_as_before(test, rbt, rbt->kind->mapped, rbt->kind->mapped);
 }
 
 /* Size. */
@@ -354,25 +367,27 @@ static void resize_works_or_leaves_the_size(struct kunit *test)
 
 static int rbt_call_order(struct rbt *rbt)
 {
-	return ring_buffer_subbuf_order_set_both(rbt->buffer, rbt_other, rbt_order(rbt) + 1);
+	return rbt_set_orders(rbt->buffer, rbt_other, rbt_order(rbt) + 1);
 }
 
+/* The number of sub-buffers is rounded up: there may be one more than before. */
 static void rbt_undo_order(struct rbt *rbt)
 {
-	ring_buffer_subbuf_order_set_both(rbt->buffer, rbt_other, rbt_order(rbt) - 1);
+	rbt_set_orders(rbt->buffer, rbt_other, rbt_order(rbt) - 1);
+	rbt_undo_resize(rbt);
 }
 
-/* SUBBUF-10: Half as many, twice as large, and the reader's; for both buffers or none. */
+/* SUBBUF-10: Half as many, twice as large, and the reader's; all of them or none. */
 static void subbuf_order_works_or_leaves_both(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_order, rbt_undo_order, .unmapped = true };
-	unsigned int each = 2 * (RBT_SUBBUFS / 2 + 1);
 	struct rbt *rbt = test->priv;
+	unsigned int subbufs = rbt_cpus(rbt) * (RBT_SUBBUFS / 2 + 1);
 
 	rbt_other = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
-	rbt_expect_needed(test, 2 * (1 + rbt_cpus(rbt) * each), &call);
+	rbt_expect_needed(test, rbt_orders_need(subbufs), &call);
 	KUNIT_EXPECT_EQ(test, rbt->subbuf, (u32)ring_buffer_subbuf_size_get(rbt_other));
-	KUNIT_EXPECT_EQ(test, (size_t)RBT_SUBBUFS, ring_buffer_nr_pages(rbt_other, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, (unsigned long)RBT_SUBBUFS, rbt_nr_subbufs(rbt_other, rbt->cpu));
 	ring_buffer_free(rbt_other);
 }
 
@@ -421,19 +436,19 @@ static void rbt_undo_iterator(struct rbt *rbt)
 	ring_buffer_read_finish(rbt_iter);
 }
 
-/* MEM-5: Itself, and the copy of an event, which vmalloc() has too if it is large. */
+/* MEM-5: Itself, and the copy of an event, which vmalloc() may have if it is large. */
 static void iterator_starts_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_iterator, rbt_undo_iterator };
 
-	rbt_expect_needed(test, 2 - rbt_large(test->priv), &call);
+	rbt_expect_needed(test, rbt_iterator_needs(rbt_large(test->priv)), &call);
 }
 
 static void *rbt_page;
 
 static int rbt_call_read_page(struct rbt *rbt)
 {
-	rbt_page = ring_buffer_alloc_read_page(rbt->buffer, rbt->cpu);
+	rbt_page = rbt_alloc_read_page(rbt);
 	return PTR_ERR_OR_ZERO(rbt_page);
 }
 
@@ -447,7 +462,7 @@ static void read_page_is_there_or_not(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_read_page, rbt_undo_read_page };
 
-	rbt_expect_needed(test, rbt_large(test->priv), &call);
+	rbt_expect_needed(test, rbt_read_page_needs(rbt_large(test->priv)), &call);
 }
 
 static int rbt_faults_init(struct kunit *test)

@@ -26,9 +26,9 @@ static bool rbt_always(void *data)
 	return true;
 }
 
-static int rbt_wait(const struct rbt *rbt, int full, ring_buffer_cond_fn cond)
+static int rbt_wait(struct rbt *rbt, int full, ring_buffer_cond_fn cond)
 {
-	return ring_buffer_map_wait(rbt->buffer, rbt->cpu, full, cond, NULL);
+	return rbt_map_wait(rbt, rbt->cpu, full, cond);
 }
 
 /* WAIT-1, WAIT-4 */
@@ -38,14 +38,15 @@ static void map_wait_ends_with_data_or_without_a_mapping(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_always));
 	rbt_unmap(rbt);
-	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_never));
+	if (RBT_UNMAP_ENDS_WAIT)
+		KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_never));
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
 	rbt_write(rbt, 8);
 	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_never));
 	rbt_write_many(rbt, RBT_SUBBUFS * rbt_per_subbuf(rbt, 100) / 2, 100);
 	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 50, rbt_never));
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_unmap_once(rbt);
 	rbt_map(test, rbt);
 }
 
@@ -54,7 +55,7 @@ static void map_wait_is_ended_by_a_signal(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
 	set_thread_flag(TIF_SIGPENDING);
 	KUNIT_EXPECT_EQ(test, -ERESTARTSYS, rbt_wait(rbt, 0, rbt_never));
 	KUNIT_EXPECT_EQ(test, -ERESTARTSYS, rbt_wait(rbt, 50, rbt_never));
@@ -62,7 +63,7 @@ static void map_wait_is_ended_by_a_signal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, rbt_wait(rbt, 0, rbt_never));
 	KUNIT_EXPECT_EQ(test, -ERESTARTSYS, rbt_wait(rbt, 50, rbt_never));
 	clear_thread_flag(TIF_SIGPENDING);
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_unmap_once(rbt);
 }
 
 /* The live view. */
@@ -107,10 +108,10 @@ static void observers_count_as_mappings(struct kunit *test)
 	first = rbt_observe(test, rbt);
 	second = rbt_observe(test, rbt);
 	ring_buffer_observer_free(first);
-	KUNIT_EXPECT_TRUE(test, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped || RBT_OBSERVER_MAPS, rbt_mapped(rbt));
 	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_resize(rbt->buffer, rbt->subbuf, rbt->cpu));
 	ring_buffer_observer_free(second);
-	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, ring_buffer_mapped(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, rbt->kind->mapped, rbt_mapped(rbt));
 }
 
 /* LIVE-2 */
@@ -326,7 +327,7 @@ static u64 rbt_overrun_commit(struct kunit *test, struct rbt *rbt)
 	ring_buffer_nest_start(rbt->buffer);
 	KUNIT_EXPECT_GT(test, nr, rbt_write_many(rbt, nr, 100));
 	ring_buffer_nest_end(rbt->buffer);
-	ring_buffer_unlock_commit(rbt->buffer, outer);
+	rbt_end_write(rbt->buffer, outer);
 	return ring_buffer_commit_overrun_cpu(rbt->buffer, rbt->cpu);
 }
 
@@ -529,8 +530,7 @@ static void a_cpu_there_is_not_is_not_waited_for(struct kunit *test)
 	struct rbt *rbt = test->priv;
 	int none = rbt_no_cpu(test);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_map_wait(rbt->buffer, none, 0,
-							    rbt_always, NULL));
+	KUNIT_EXPECT_EQ(test, RBT_NO_CPU_WAIT, rbt_map_wait(rbt, none, 0, rbt_always));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			PTR_ERR_OR_ZERO(ring_buffer_observe(rbt->buffer, none)));
 }
@@ -612,8 +612,8 @@ static void get_reader_takes_no_subbuf_of_begun_events(struct kunit *test)
 	struct rbt *rbt = test->priv;
 	u32 id;
 
-	KUNIT_ASSERT_EQ(test, 0, ring_buffer_map(rbt->buffer, rbt->cpu));
-	meta = page_address(ring_buffer_map_page(rbt->buffer, rbt->cpu, 0));
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
+	meta = rbt_meta(test, rbt);
 	rbt_write_many(rbt, rbt_per_subbuf(rbt, 100), 100);
 	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
 	id = meta->reader.id;
@@ -627,7 +627,7 @@ static void get_reader_takes_no_subbuf_of_begun_events(struct kunit *test)
 	KUNIT_EXPECT_NE(test, id, meta->reader.id);
 	KUNIT_EXPECT_EQ(test, meta->entries, meta->overrun + meta->read);
 out:
-	ring_buffer_unmap(rbt->buffer, rbt->cpu);
+	rbt_unmap_once(rbt);
 }
 
 static struct kunit_case rbt_mapping_cases[] = {
