@@ -96,6 +96,7 @@ static void largest_event_fits_and_one_more_byte_does_not(struct kunit *test)
 	void *data = kunit_kzalloc(test, max + 1, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, data);
+	KUNIT_EXPECT_EQ(test, (unsigned long)rbt->subbuf - RBT_HEADER - RBT_LONG, max);
 	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, max + 1));
 	KUNIT_EXPECT_NULL(test, ring_buffer_lock_reserve(rbt->buffer, ULONG_MAX));
 	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_write(rbt->buffer, max + 1, data));
