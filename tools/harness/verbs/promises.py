@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 promises.py TREE table: which tests prove which promise, as a table.
+promises.py TREE not-on BASE: the selftests that cite a promise which does not hold on that
+base, a line "PROGRAM TEST" each.
 promises.py TREE numbers|bases|citations|proofs|tests|quotations: print what is wrong
 with the promises of TREE or with their citations, and fail if anything is.
 
@@ -198,10 +200,23 @@ def table(tree):
               f'{", ".join(proofs[promise.number]) or "-"} |')
 
 
+def not_on(tree, base):
+    """Print the selftests that prove what is not promised on this base."""
+    missing = {p.number for p in promises_of(tree) if base not in p.bases}
+    for name, _, citations in citing_files(tree):
+        if name.startswith(SELFTESTS):
+            for citation in citations:
+                if missing & set(citation.numbers):
+                    print(citation.proof)
+
+
 def main():
-    tree, what = sys.argv[1:] if len(sys.argv) == 3 else ('', '')
+    tree, what = sys.argv[1:3] if len(sys.argv) in (3, 4) else ('', '')
     if what == 'table':
         table(tree)
+        return
+    if what == 'not-on':
+        not_on(tree, sys.argv[3])
         return
     check = globals().get(f'check_{what}')
     if not check:

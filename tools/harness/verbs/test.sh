@@ -155,6 +155,15 @@ lifetimes=(contention_test lifetime_test live_history_test live_map_test subbuf_
 # Of the command: what most users do.
 verbs=(record session stream)
 
+# Of the series for 6.12, where 6.1 is tested: the mends of mainline's mapping, reading and
+# the live view.
+other_base()
+{
+	[ "$linux" = 6.1 ] || return 0
+	suite fixes-files fixes files
+	BASE=6.12 suite selftests-6.12 selftests default two
+}
+
 # A newcomer waits for these: they take twenty minutes on two idle cores.
 first_tests()
 {
@@ -165,6 +174,7 @@ first_tests()
 	suite samples
 	suite library library host ours
 	KERNELS=ours SANITIZE=yes suite command command "${verbs[@]}"
+	other_base
 	joined
 	TESTS=${lifetimes[*]} suite lifetimes-debug selftests debug two
 	suite torture-debug torture debug
@@ -220,7 +230,7 @@ of_each_patch()
 	suite patches-boot patches boot
 	suite patches-coccinelle patches coccinelle
 	suite bases
-	suite fixes
+	suite fixes fixes 'stock ours'
 	suite command-kernels command
 }
 

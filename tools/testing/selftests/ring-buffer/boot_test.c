@@ -222,7 +222,7 @@ TEST_F(late_cpu, an_observer_gets_EINVAL_for_a_cpu_that_never_came_up)
 	EXPECT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 }
 
-/* READ-9: whether or not it would wait */
+/* READ-26: whether or not it would wait */
 TEST_F(late_cpu, get_reader_answers_ENODEV_for_a_cpu_that_never_came_up)
 {
 	static const int flags[] = { O_RDONLY, O_RDONLY | O_NONBLOCK };

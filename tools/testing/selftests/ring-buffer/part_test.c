@@ -75,7 +75,7 @@ TEST_F(large, it_can_be_read_in_parts_of_any_size)
 	}
 }
 
-/* LOSS-5: in the part that follows the loss */
+/* LOSS-5, READ-19: in the part that follows the loss */
 TEST_F(large, loss_is_exact_in_what_is_read_in_parts)
 {
 	size_t part = getpagesize(), i;
