@@ -20,7 +20,9 @@
 #include "recording.h"
 #include "selection.h"
 #include "session.h"
+#include "sink.h"
 #include "stop.h"
+#include "temp_file.h"
 #include "values.h"
 #include "verbs.h"
 
@@ -46,7 +48,8 @@ enum {
 
 struct request {
 	struct selection selection;
-	const char *output;
+	const char *output;		/* its name */
+	bool piped;			/* it is standard output */
 	const char *restore;		/* a file: only finish it */
 	char **command;
 	enum tracemap_way way;
@@ -66,6 +69,8 @@ struct run {
 	struct tracemap_merge *merge;	/* of recording.tracks[].shown, with --live */
 	struct tracemap_decoder *decoder;
 	struct output out;
+	int pipe;		/* what was standard output; -1: none is asked for */
+	bool pipe_gone;		/* and said so */
 	struct loop loop;
 	double started;
 	double ticked;
@@ -94,7 +99,7 @@ static const char usage[] =
 	"Ctrl-C, or until the command has ended.\n\n"
 	SELECTION_HELP
 	"\nHow:\n"
-	"  -o, --output FILE     default: trace.dat\n"
+	"  -o, --output FILE     default: trace.dat; - for a pipe, when it is whole\n"
 	"      --live            print the events while they are recorded\n"
 	"      --way WAY         read, map or observe, which takes nothing from others\n"
 	"                        (default: the cheapest that takes)\n"
@@ -107,7 +112,8 @@ static const char usage[] =
 	"      --size SIZE       after so many bytes of data, k, M, G understood\n"
 	"\nAfter it was killed:\n"
 	"      --restore FILE    make a whole file of FILE and what is in FILE.cpuN\n"
-	"\nThe COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
+	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
+	"The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
 	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n";
 
 static const struct option options[] = {
@@ -125,12 +131,10 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int check_output(const char *file)
+static void take_output(struct request *request, const char *file)
 {
-	if (strcmp(file, "-"))
-		return 0;
-	say("-o -: a recording is changed at its end, which standard output cannot be: -o ./- is a file of that name");
-	return -EINVAL;
+	request->piped = !strcmp(file, "-");
+	request->output = request->piped ? "standard output" : file;
 }
 
 static int parse_option(struct request *request, int option, const char *arg)
@@ -141,8 +145,8 @@ static int parse_option(struct request *request, int option, const char *arg)
 		return ret < 0 ? ret : 0;
 	switch (option) {
 	case 'o':
-		request->output = arg;
-		return check_output(arg);
+		take_output(request, arg);
+		return 0;
 	case 'q':
 		request->quiet = true;
 		return 0;
@@ -181,6 +185,16 @@ static int check_restore(const struct request *request)
 	return -EINVAL;
 }
 
+static int check_piped(const struct request *request)
+{
+	if (!request->piped)
+		return 0;
+	if (!request->live)
+		return sink_check();
+	say("--live prints to standard output, which -o - writes the recording to: choose one");
+	return -EINVAL;
+}
+
 /* 1: go on; 0: help was asked for; or a negative errno, said. */
 static int parse(struct request *request, int argc, char **argv)
 {
@@ -202,12 +216,12 @@ static int parse(struct request *request, int argc, char **argv)
 	if (ret || request->restore)
 		return ret ? ret : 1;
 	if (!request->output)
-		request->output = "trace.dat";
+		take_output(request, "trace.dat");
 	if (selection_is_empty(&request->selection) && !request->selection.instance) {
 		say("nothing to record: -e names events, -p a tracer, -i an instance that is set up");
 		return -EINVAL;
 	}
-	return 1;
+	return check_piped(request) ?: 1;
 }
 
 /* ---- Opening ---- */
@@ -277,9 +291,9 @@ static int open_recording(struct run *run)
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "tracing");
 	ret = recording_open(&run->recording, run->t, top, session_dir(run->session),
-			     run->request->output);
+			     run->request->piped ? NULL : run->request->output);
 	free(top);
-	if (!ret)
+	if (!ret && !run->request->piped)
 		session_add_recording(run->session, run->request->output);
 	return ret;
 }
@@ -325,11 +339,21 @@ static int open_live(struct run *run)
 	return add_sources(run, 0);
 }
 
+/* Before there are other processes, which have what is standard output then. */
+static int open_pipe(struct run *run)
+{
+	if (run->request->piped)
+		run->pipe = sink_take_stdout();
+	return run->request->piped && run->pipe < 0 ? run->pipe : 0;
+}
+
 static int open_all(struct run *run)
 {
-	int ret = selection_open(&run->request->selection, &run->session, &run->loop.child,
-				 run->request->command);
+	int ret = open_pipe(run);
 
+	if (!ret)
+		ret = selection_open(&run->request->selection, &run->session, &run->loop.child,
+				     run->request->command);
 	if (!ret)
 		ret = open_buffers(run);
 	if (!ret)
@@ -384,7 +408,8 @@ static int write_failed(struct run *run)
 	clear_progress(run);
 	run->write_failed = true;
 	run->failed = true;
-	complain(ABOUT_OUTPUT, error, "%s", run->request->output);
+	complain(ABOUT_OUTPUT, error, "%s",
+		 run->request->piped ? temp_folder() : run->request->output);
 	return error;
 }
 
@@ -598,6 +623,16 @@ static int take(struct run *run)
 	return print_some(run);
 }
 
+static void say_gone(struct run *run)
+{
+	if (run->pipe_gone)
+		return;
+	clear_progress(run);
+	run->pipe_gone = true;
+	run->failed = true;
+	say("standard output: its reader has ended: the recording ends, and nobody has it");
+}
+
 static void tick(struct run *run)
 {
 	struct recording_sums sums;
@@ -606,6 +641,8 @@ static void tick(struct run *run)
 	if (at - run->ticked < TICK_MS / 1000.0)
 		return;
 	run->ticked = at;
+	if (run->pipe >= 0 && sink_is_gone(run->pipe))
+		say_gone(run);
 	recording_sum_up(&run->recording, &sums);
 	if (!run->terminal)
 		return;
@@ -635,10 +672,12 @@ static int add_cpus(void *arg)
 	return added < 0 ? added : ret;
 }
 
-static bool size_is_reached(void *arg)
+static bool is_over(void *arg)
 {
 	const struct run *run = arg;
 
+	if (run->pipe_gone)
+		return true;
 	return run->request->size && trace_dat_size(run->recording.dat) >= run->request->size;
 }
 
@@ -738,7 +777,7 @@ static int sleep_till_more(void *arg)
 }
 
 static const struct loop_verb recording = {
-	.is_over = size_is_reached,
+	.is_over = is_over,
 	.take = take_turn,
 	.sleep = sleep_till_more,
 	.add_cpus = add_cpus,
@@ -801,7 +840,7 @@ static void refresh_head(struct run *run)
 
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s", session_dir(run->session));
-	ret = trace_dat_replace_head(run->recording.dat);
+	ret = run->request->piped ? 0 : trace_dat_replace_head(run->recording.dat);
 	if (!ret)
 		return;
 	tell_output_error(run, ret,
@@ -862,6 +901,51 @@ static void say_stopped(const char *file)
 {
 	say("%s: stopped, the rest stays in %s.cpuN: tracemap record --restore %s goes on",
 	    file, file, file);
+}
+
+/* The whole file goes to a pipe. */
+struct sending {
+	int pipe;
+	int signals;	/* that had come before */
+	double started;
+	uint64_t size;
+	bool told;
+};
+
+static int put(void *arg, const void *data, size_t size)
+{
+	struct sending *s = arg;
+	char text[32];
+
+	if (!s->told && now() - s->started >= SLOW_MS / 1000.0) {
+		s->told = true;
+		print_bytes(text, sizeof(text), s->size);
+		say("standard output: %s are written to it; another signal ends that", text);
+	}
+	return sink_put(s->pipe, data, size, s->signals);
+}
+
+static void send_file(struct run *run)
+{
+	struct sending s = {
+		.pipe = run->pipe, .signals = stop_signals(), .started = now(),
+		.size = trace_dat_size(run->recording.dat), .told = run->request->quiet,
+	};
+	int ret;
+
+	if (run->pipe_gone)
+		return;
+	refresh_head(run);
+	ret = trace_dat_send(run->recording.dat, put, &s);
+	run->failed |= ret < 0;
+	if (ret == -EPIPE)
+		say_gone(run);
+	else if (ret == -EINTR)
+		say("standard output: a signal came: what is written to it is not all");
+	else if (ret)
+		complain(ABOUT_OUTPUT, ret, "standard output: what is written to it is not all");
+	else if (run->write_failed)
+		say("the recording ends here, and what it has is written");
 }
 
 /* Killed meanwhile, it is the keeper that goes on. */
@@ -926,7 +1010,10 @@ static int record(struct run *run)
 		run->failed = true;
 	drain(run);
 	child_stop(&run->loop.child);
-	finish_file(run);
+	if (run->request->piped)
+		send_file(run);
+	else
+		finish_file(run);
 	/* What was given up goes with its instance. */
 	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
 		recording_give_up(&run->recording);
@@ -944,7 +1031,7 @@ static int record(struct run *run)
 /* The file may have been begun. It is whole, without data, if nothing was recorded. */
 static int not_begun(struct run *run)
 {
-	if (run->recording.dat)
+	if (run->recording.dat && !run->request->piped)
 		trace_dat_finish(run->recording.dat, NULL);
 	return EXIT_FAILED;
 }
@@ -1039,6 +1126,7 @@ int cmd_record(int argc, char **argv)
 		.request = &request,
 		.loop = LOOP_INIT,
 		.out.fd = STDOUT_FILENO,
+		.pipe = -1,
 	};
 	int ret = parse(&request, argc, argv), status = ret ? EXIT_USAGE : EXIT_OK;
 

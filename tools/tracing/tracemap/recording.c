@@ -13,6 +13,7 @@
 #include "advice.h"
 #include "recording.h"
 #include "stats_file.h"
+#include "temp_file.h"
 
 /* ---- Pieces ---- */
 
@@ -395,10 +396,31 @@ static int fail_to_create(int error, const char *path, const char *in_the_way)
 	}
 }
 
+static int create_file(struct recording *r, const char *path)
+{
+	char *in_the_way;
+	int ret = trace_dat_create(&r->dat, path, r->head, r->nr_cpus, r->page_size, &in_the_way);
+
+	if (ret)
+		ret = fail_to_create(ret, path, in_the_way);
+	free(in_the_way);
+	return ret;
+}
+
+static int create_unnamed(struct recording *r)
+{
+	int ret = trace_dat_create_unnamed(&r->dat, r->head, r->nr_cpus, r->page_size);
+
+	if (!ret)
+		return 0;
+	say("%s: %s: it is to have the data until the end: TMPDIR names another folder",
+	    temp_folder(), strerror(-ret));
+	return ret;
+}
+
 int recording_open(struct recording *r, struct tracemap *t, const char *top,
 		   const char *dir, const char *path)
 {
-	char *in_the_way;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
@@ -413,11 +435,7 @@ int recording_open(struct recording *r, struct tracemap *t, const char *top,
 	ret = trace_head_new(&r->head, top, dir, r->nr_cpus, r->page_size);
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir);
-	ret = trace_dat_create(&r->dat, path, r->head, r->nr_cpus, r->page_size, &in_the_way);
-	if (ret)
-		ret = fail_to_create(ret, path, in_the_way);
-	free(in_the_way);
-	return ret;
+	return path ? create_file(r, path) : create_unnamed(r);
 }
 
 void recording_close(struct recording *r)

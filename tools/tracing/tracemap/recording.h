@@ -64,7 +64,7 @@ struct recording {
  * @t: the buffers
  * @top: folder of the top level of tracefs
  * @dir: that of the instance. What is to be traced is enabled already
- * @path: of the file
+ * @path: of the file; NULL: it has no name, and is for trace_dat_send()
  *
  * Return: 0 or a negative errno, said.
  */

@@ -18,6 +18,7 @@
 #include "event_filter.h"
 #include "events.h"
 #include "output.h"
+#include "report_input.h"
 #include "report_stats.h"
 #include "selection.h"
 #include "stop.h"
@@ -41,15 +42,18 @@ struct task {
 
 struct options {
 	struct selection sel;	/* -e, -f, -C, -i */
-	const char *file;
+	const char *file;	/* its name */
 	struct task *tasks;
 	unsigned int nr_tasks;
 	const char *from, *to;	/* as they were given, or NULL */
 	bool json, stats, strict, quiet;
+	bool piped;		/* the file is standard input */
 };
 
 struct report {
 	struct options opt;
+	const char *path;	/* to open it by */
+	int input;		/* what standard input had, or -1 */
 	struct tracecmd_input *file, *buffer;
 	struct tracemap_decoder *decoder;
 	unsigned char *wanted;	/* by event id; NULL: all */
@@ -227,8 +231,12 @@ static void close_file(struct tracecmd_input *file, struct tracecmd_input *buffe
 
 static void cannot_read(const struct report *r)
 {
-	say("%s: it is no trace.dat, is damaged, or is compressed in a way that libtracecmd does not know; if a recording was cut short, tracemap record --restore %s mends it",
-	    r->opt.file, r->opt.file);
+	if (r->opt.piped)
+		say("%s: it is no trace.dat, is not all of one, or is compressed in a way that libtracecmd does not know: the program that has written it may have said why",
+		    r->opt.file);
+	else
+		say("%s: it is no trace.dat, is damaged, or is compressed in a way that libtracecmd does not know; if a recording was cut short, tracemap record --restore %s mends it",
+		    r->opt.file, r->opt.file);
 }
 
 /* A pipe would be waited for. Returns 0 or a negative errno, said. */
@@ -236,16 +244,17 @@ static int check_file(const struct report *r)
 {
 	struct stat st;
 
-	if (stat(r->opt.file, &st) || access(r->opt.file, R_OK)) {
+	if (stat(r->path, &st) || access(r->path, R_OK)) {
 		say("%s: %s%s", r->opt.file, strerror(errno),
 		    errno == ENOENT ? ": tracemap record -o makes one" : "");
 		return -errno;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		say("%s: it is no regular file: name a trace.dat", r->opt.file);
+		say("%s: it is no regular file: name a trace.dat, or - if it comes by standard input",
+		    r->opt.file);
 		return -EINVAL;
 	}
-	if (!trace_dat_is_unfinished(r->opt.file))
+	if (!trace_dat_is_unfinished(r->path))
 		return 0;
 	say("%s: its recording goes on, or was cut short: then tracemap record --restore %s mends it",
 	    r->opt.file, r->opt.file);
@@ -262,7 +271,7 @@ static struct tracecmd_input *open_file(const struct report *r)
 
 	if (check_file(r))
 		return NULL;
-	file = tracecmd_open_head(r->opt.file, TRACECMD_FL_LOAD_NO_PLUGINS);
+	file = tracecmd_open_head(r->path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (file && !tracecmd_init_data(file))
 		return file;
 	cannot_read(r);
@@ -503,11 +512,28 @@ static int select_all(struct report *r, const char *clock)
 	return ret;
 }
 
+/* libtracecmd takes a name, which what came by a pipe has in /proc only. */
+static int find_file(struct report *r, char *name, size_t size)
+{
+	r->path = r->opt.file;
+	if (!r->opt.piped)
+		return 0;
+	r->input = report_input();
+	if (r->input < 0)
+		return r->input;
+	snprintf(name, size, "/proc/self/fd/%d", r->input);
+	r->path = name;
+	return 0;
+}
+
 static int prepare(struct report *r, const char **tracer)
 {
 	const char *clock;
+	char name[32];
 	int ret;
 
+	if (find_file(r, name, sizeof(name)))
+		return EXIT_FAILED;
 	r->file = open_file(r);
 	if (!r->file || choose_buffer(r))
 		return EXIT_FAILED;
@@ -542,6 +568,8 @@ static void clean_up(struct report *r)
 	if (r->filter)
 		tep_filter_free(r->filter);
 	close_file(r->file, r->buffer);
+	if (r->input > STDERR_FILENO)
+		close(r->input);
 	report_stats_free(&r->stats);
 	output_free(&r->out);
 	free(r->wanted);
@@ -573,8 +601,9 @@ static const struct option names[] = {
 static void help(FILE *to)
 {
 	fputs("usage: tracemap report [OPTION]... [FILE]\n"
-	      "Print the events of FILE (default: trace.dat), which tracemap record or trace-cmd has\n"
-	      "written, all CPUs in the order of time, in the format of the kernel's own file \"trace\".\n"
+	      "Print the events of FILE (default: trace.dat; - is standard input), which tracemap record\n"
+	      "or trace-cmd has written, all CPUs in the order of time, in the format of the kernel's own\n"
+	      "file \"trace\".\n"
 	      "\n"
 	      "Which events:\n"
 	      "  -e, --event EVENT     SYSTEM:EVENT, SYSTEM, or a glob of either; repeat for more\n"
@@ -661,6 +690,9 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	}
 	if (optind < argc)
 		opt->file = argv[optind];
+	opt->piped = !strcmp(opt->file, "-");
+	if (opt->piped)
+		opt->file = "standard input";
 	return 0;
 }
 
@@ -668,6 +700,7 @@ int cmd_report(int argc, char **argv)
 {
 	struct report r = {
 		.opt.file = "trace.dat",
+		.input = -1,
 		.to = UINT64_MAX,
 		.out = { .fd = STDOUT_FILENO },
 	};

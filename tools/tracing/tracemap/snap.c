@@ -15,6 +15,7 @@
 #include "advice.h"
 #include "output.h"
 #include "selection.h"
+#include "sink.h"
 #include "snap_file.h"
 #include "snap_keep.h"
 #include "snap_wait.h"
@@ -464,6 +465,8 @@ static int check_options(struct options *opt)
 		say("--when, --signal and --every write files: - cannot be used, -o FILE names them");
 		return -EINVAL;
 	}
+	if (opt->output && !strcmp(opt->output, "-") && sink_check())
+		return -EINVAL;
 	if (waits && !opt->output) {
 		say("--when, --signal and --every write files: -o FILE names them");
 		return -EINVAL;

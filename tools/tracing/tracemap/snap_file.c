@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +18,7 @@
 
 #include "advice.h"
 #include "losses.h"
+#include "sink.h"
 #include "snap_file.h"
 #include "stop.h"
 #include "trace_dat.h"
@@ -193,6 +192,19 @@ static int add_events(struct snap_data *d, const char *dir)
 	return ret;
 }
 
+static int make_front(struct snap_data *d)
+{
+	uint64_t *sizes = calloc(d->nr_cpus, sizeof(*sizes));
+	int ret = -ENOMEM;
+
+	for (unsigned int i = 0; sizes && i < d->nr_cpus; i++)
+		sizes[i] = d->pages[i].size;
+	if (sizes)
+		ret = trace_dat_front(&d->front, d->head, d->nr_cpus, d->format.subbuf_size, sizes);
+	free(sizes);
+	return ret;
+}
+
 static int take_head(struct snap_data *d, const char *dir)
 {
 	char *top;
@@ -204,9 +216,7 @@ static int take_head(struct snap_data *d, const char *dir)
 	free(top);
 	if (!ret)
 		ret = add_events(d, dir);
-	if (ret)
-		return ret;
-	return trace_dat_front(&d->front, d->head, d->nr_cpus, d->format.subbuf_size, d->pages);
+	return ret ? ret : make_front(d);
 }
 
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
@@ -269,36 +279,9 @@ static int put(const struct snap_data *d, int fd, const struct bytes *b)
 	return 0;
 }
 
-/*
- * To a pipe no more than it has room for when poll() says so, and so write() does not wait.
- * A signal ends it.
- */
 static int put_waiting(const struct snap_data *d, int fd, const struct bytes *b)
 {
-	const char *data = b->data;
-
-	for (size_t size = b->size; size; ) {
-		struct pollfd p[] = {
-			{ .fd = fd, .events = POLLOUT },
-			{ .fd = stop_fd, .events = POLLIN },
-		};
-		ssize_t n = 0;
-
-		poll(p, 2, -1);
-		if (stop_signals() > d->signals)
-			return -EINTR;
-		if (p[1].revents)
-			stop_clear_fd();
-		if (p[0].revents)
-			n = write(fd, data, size < PIPE_BUF ? size : PIPE_BUF);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			size -= n;
-		}
-	}
-	return 0;
+	return sink_put(fd, b->data, b->size, d->signals);
 }
 
 static int put_all(const struct snap_data *d, int fd,

@@ -134,6 +134,7 @@ static void test_front(void)
 	struct trace_dat_restored restored;
 	struct trace_head *head;
 	struct bytes data[3] = { { .error = 0 } };
+	const uint64_t sizes[3] = { 2 * 4096, 0, 3 * 4096 };
 	static char page[4096];
 	char top[220];
 	int fd;
@@ -149,7 +150,7 @@ static void test_front(void)
 	}
 	at("put.dat");
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-	CHECK(fd >= 0 && !trace_dat_front(&front, head, 3, sizeof(page), data));
+	CHECK(fd >= 0 && !trace_dat_front(&front, head, 3, sizeof(page), sizes));
 	CHECK(write(fd, front.data, front.size) == (ssize_t)front.size);
 	for (int i = 0; i < 3; i++)
 		CHECK(write(fd, data[i].data, data[i].size) == (ssize_t)data[i].size);

@@ -83,6 +83,12 @@ int stop_last_signal(void)
 	return __atomic_load_n(&last, __ATOMIC_RELAXED);
 }
 
+void stop_forget(void)
+{
+	__atomic_store_n(&count, 0, __ATOMIC_RELAXED);
+	stop_clear_fd();
+}
+
 void stop_clear_fd(void)
 {
 	uint64_t value;

@@ -16,6 +16,7 @@ int stop_on_signals(void);	/* begin; returns 0, or a negative errno and a messag
 int stop_signals(void);		/* how many signals were counted */
 unsigned int stop_ms(void);	/* milliseconds since the first signal; 0: none came */
 int stop_last_signal(void);	/* the last signal; 0: none came */
+void stop_forget(void);		/* the signals that came until now were not for the program */
 void stop_clear_fd(void);	/* make stop_fd unreadable again */
 
 /*

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "temp_file.h"
 #include "trace_dat.h"
 
 /* So much of the data is in both files while it is moved. The test has less. */
@@ -986,18 +987,16 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 
 /* ---- All at once ---- */
 
-static int make_front(struct trace_dat *dat, const struct bytes *data, struct bytes *front)
+static int make_front(struct trace_dat *dat, struct bytes *front)
 {
 	static const char zeros[512];
 	int ret = trace_head_write(dat->head, front);
 
 	dat->table = front->size;
 	trace_head_clock(dat->head, dat->behind->clock, sizeof(dat->behind->clock));
-	for (unsigned int i = 0; i < dat->nr_cpus; i++)
-		dat->parts[i].size = data[i].size;
 	lay_out(dat);
 	for (unsigned int i = 0; i < dat->nr_cpus; i++)
-		dat->regions[i].size = data[i].size;
+		dat->regions[i].size = dat->parts[i].size;
 	bytes_add(front, dat->regions, table_size(dat));
 	while (!front->error && front->size < data_offset(dat)) {
 		uint64_t left = data_offset(dat) - front->size;
@@ -1008,7 +1007,7 @@ static int make_front(struct trace_dat *dat, const struct bytes *data, struct by
 }
 
 int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned int nr_cpus,
-		    unsigned int page_size, const struct bytes *data)
+		    unsigned int page_size, const uint64_t *sizes)
 {
 	struct trace_dat *dat = new_dat(nr_cpus, page_size);
 	int ret;
@@ -1016,7 +1015,64 @@ int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned
 	if (!dat)
 		return -ENOMEM;
 	dat->head = head;
-	ret = make_front(dat, data, front);
+	for (unsigned int i = 0; i < nr_cpus; i++)
+		dat->parts[i].size = sizes[i];
+	ret = make_front(dat, front);
 	trace_dat_close(dat);
+	return ret;
+}
+
+/* ---- Without a name ---- */
+
+int trace_dat_create_unnamed(struct trace_dat **datp, const struct trace_head *head,
+			     unsigned int nr_cpus, unsigned int page_size)
+{
+	struct trace_dat *dat = new_dat(nr_cpus, page_size);
+	int ret = dat ? 0 : -ENOMEM;
+
+	for (unsigned int i = 0; i < nr_cpus && !ret; i++) {
+		dat->parts[i].fd = temp_file();
+		ret = dat->parts[i].fd < 0 ? dat->parts[i].fd : 0;
+	}
+	if (ret) {
+		trace_dat_close(dat);
+		return ret;
+	}
+	dat->head = head;
+	dat->limit = UINT64_MAX;
+	*datp = dat;
+	return 0;
+}
+
+static int send_part(const struct part *part, int (*put)(void *arg, const void *data, size_t size),
+		     void *arg)
+{
+	static char buffer[1 << 16];
+	int ret = 0;
+
+	for (uint64_t at = 0; at < part->size && !ret; ) {
+		uint64_t left = part->size - at;
+		size_t size = left < sizeof(buffer) ? left : sizeof(buffer);
+		ssize_t n = pread(part->fd, buffer, size, at);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		ret = put(arg, buffer, n);
+		at += n;
+	}
+	return ret;
+}
+
+int trace_dat_send(struct trace_dat *dat, int (*put)(void *arg, const void *data, size_t size),
+		   void *arg)
+{
+	struct bytes front = { .error = 0 };
+	int ret = make_front(dat, &front);
+
+	if (!ret)
+		ret = put(arg, front.data, front.size);
+	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++)
+		ret = send_part(&dat->parts[i], put, arg);
+	bytes_free(&front);
 	return ret;
 }

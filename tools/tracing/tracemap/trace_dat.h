@@ -127,12 +127,38 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
  * @head: what comes before the data
  * @nr_cpus: for how many CPUs there are data
  * @page_size: bytes of a page
- * @data: the pages of each CPU
+ * @sizes: bytes of data of each CPU
  *
  * Return: 0 or a negative errno; @front is to be freed in any case
  */
 int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned int nr_cpus,
-		    unsigned int page_size, const struct bytes *data);
+		    unsigned int page_size, const uint64_t *sizes);
+
+/**
+ * trace_dat_create_unnamed - begin a file that is sent when it is whole
+ * @dat: set to a new handle
+ * @head: what comes before the data; it must stay as long as the file is written
+ * @nr_cpus: for how many CPUs there will be data
+ * @page_size: bytes of a page
+ *
+ * Until it is sent, the data of each CPU are in a file without a name, see temp_file().
+ * trace_dat_replace_head() and trace_dat_finish() are not for it.
+ *
+ * Return: 0 or a negative errno
+ */
+int trace_dat_create_unnamed(struct trace_dat **dat, const struct trace_head *head,
+			     unsigned int nr_cpus, unsigned int page_size);
+
+/**
+ * trace_dat_send - hand out all bytes of a file without a name, in their order
+ * @dat: the file, to which nothing is written any more
+ * @put: takes the next bytes; returns 0 or a negative errno, which ends it
+ * @arg: the first argument of @put
+ *
+ * Return: 0 or a negative errno
+ */
+int trace_dat_send(struct trace_dat *dat, int (*put)(void *arg, const void *data, size_t size),
+		   void *arg);
 
 /* Whether the file is one that trace_dat_restore() would have to finish. */
 bool trace_dat_is_unfinished(const char *path);

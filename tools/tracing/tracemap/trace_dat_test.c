@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,25 @@ int __wrap_fdatasync(int fd)
 	sync_fails = false;
 	errno = EIO;
 	return -1;
+}
+
+/* A file system that makes no files without a name. */
+static bool names_all;
+__typeof__(open) __real_open64;
+
+int __wrap_open64(const char *path, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = va_arg(args, mode_t);
+	va_end(args);
+	if (names_all && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return __real_open64(path, flags, mode);
 }
 
 /* Do it in another process. Returns whether it came to the end, and well. */
@@ -831,8 +851,68 @@ static void test_names(const char *folder)
 	CHECK(!system(other));
 }
 
+/* What was sent, and how many bytes more may be. */
+struct sent {
+	struct bytes bytes;
+	uint64_t room;
+};
+
+static int receive(void *arg, const void *data, size_t size)
+{
+	struct sent *sent = arg;
+
+	if (size > sent->room)
+		return -EPIPE;
+	sent->room -= size;
+	bytes_add(&sent->bytes, data, size);
+	return sent->bytes.error;
+}
+
+/* Byte by byte what is sent is the file that has a name. */
+static void check_sent(const struct recorded *r, struct trace_dat *unnamed)
+{
+	struct bytes file = { .error = 0 };
+	struct sent sent = { .room = UINT64_MAX };
+
+	CHECK(!trace_dat_send(unnamed, receive, &sent));
+	CHECK(!bytes_add_file(&file, r->path) && sent.bytes.size == file.size);
+	CHECK(!memcmp(sent.bytes.data, file.data, file.size));
+	bytes_free(&sent.bytes);
+	sent = (struct sent){ .room = file.size - 1 };
+	CHECK(trace_dat_send(unnamed, receive, &sent) == -EPIPE);
+	bytes_free(&sent.bytes);
+	bytes_free(&file);
+}
+
+static void test_send(const char *folder)
+{
+	struct trace_dat *unnamed;
+	struct recorded r;
+	char command[300];
+
+	begin(&r, folder);
+	CHECK(!trace_dat_finish(r.dat, NULL));
+	snprintf(command, sizeof(command), "%s/tmp", r.dir);
+	CHECK(!setenv("TMPDIR", command, 1));
+	CHECK(trace_dat_create_unnamed(&unnamed, r.head, CPUS, PAGE) == -ENOENT);
+	CHECK(!mkdir(command, 0700));
+	CHECK(!trace_dat_create_unnamed(&unnamed, r.head, CPUS, PAGE));
+	for (unsigned int cpu = CPUS; cpu--; ) {
+		for (unsigned int n = 0; n < pages_of(cpu); n++)
+			write_page(unnamed, cpu, n);
+	}
+	CHECK(!rmdir(command) && trace_dat_size(unnamed) == all_data());
+	check_sent(&r, unnamed);
+	trace_dat_close(unnamed);
+	end(&r);
+}
+
 static void test_all(const char *folder)
 {
+	test_send(folder);
+	names_all = true;
+	test_send(folder);
+	names_all = false;
 	test_names(folder);
 	test_in(folder);
 	test_little_by_little(folder);

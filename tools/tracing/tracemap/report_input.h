@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A trace.dat that comes by standard input. libtracecmd goes to and fro in it: what comes by
+ * a pipe is kept in a file without a name.
+ */
+#ifndef _TRACEMAP_REPORT_INPUT_H
+#define _TRACEMAP_REPORT_INPUT_H
+
+/*
+ * Read standard input to its end. Returns a descriptor of what came, or of standard input, if
+ * it is a file; or a negative errno that the user was told.
+ *
+ * Ctrl-C goes to all programs of a pipeline: the first one ends the recording, and what that
+ * has recorded still comes.
+ */
+int report_input(void);
+
+#endif /* _TRACEMAP_REPORT_INPUT_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A pipe, a socket or a device that takes a whole trace.dat. Its reader may take nothing for
+ * ever, and a signal ends the waiting for it.
+ */
+#ifndef _TRACEMAP_SINK_H
+#define _TRACEMAP_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Whether standard output can take a file in this format. Returns 0, or a negative errno that
+ * the user was told.
+ */
+int sink_check(void);
+
+/*
+ * Keep standard output for the file alone: what else is written to it, also by the command
+ * behind "--", goes to standard error. Returns its descriptor, or a negative errno, told.
+ */
+int sink_take_stdout(void);
+
+/* Whether nobody reads it any more. */
+bool sink_is_gone(int fd);
+
+/*
+ * Write all of @data. Returns 0; -EINTR if more than @signals signals have come; -EPIPE if its
+ * reader is gone; or another negative errno.
+ */
+int sink_put(int fd, const void *data, size_t size, int signals);
+
+#endif /* _TRACEMAP_SINK_H */
