@@ -144,7 +144,7 @@ check "deb: libtracemap-dev needs the libraries, and what their .pc files name" 
 	needs libtracemap-dev libtracemap1 libtracemap-event1 libtracemap-bpf1 \
 	libbpf-dev libtraceevent-dev
 check "deb: the command needs the shared libraries" \
-	needs tracemap libc6 libtracecmd1 libtraceevent1 libtracemap1 libtracemap-event1
+	needs tracemap libc6 libtracecmd1 libtraceevent1 libtracemap1 libtracemap-event1 libzstd1
 check "deb: lintian finds no error and warns of nothing" lint
 check "deb: they are unpacked" unpack
 check "deb: the command runs and has the version of the package" run_command

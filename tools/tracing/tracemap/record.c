@@ -17,12 +17,14 @@
 #include "clock.h"
 #include "loop.h"
 #include "output.h"
+#include "record_end.h"
 #include "recording.h"
 #include "selection.h"
 #include "session.h"
 #include "sink.h"
 #include "stop.h"
 #include "temp_file.h"
+#include "trace_dat_zstd.h"
 #include "values.h"
 #include "verbs.h"
 
@@ -34,6 +36,7 @@ enum {
 	OPTION_SUBBUF,
 	OPTION_STRICT,
 	OPTION_RESTORE,
+	OPTION_COMPRESS,
 };
 
 enum {
@@ -43,7 +46,6 @@ enum {
 	PRINT_MS	= 1,	/* how long is printed, then it is recorded again */
 	PRINT_EVENTS	= 32,	/* events printed between looks at the clock */
 	BLOCKED_MS	= 10,	/* how often it is tried again */
-	SLOW_MS		= 1000,	/* to move data for longer is told */
 };
 
 struct request {
@@ -56,6 +58,7 @@ struct request {
 	double duration;		/* seconds, 0: no limit */
 	unsigned long long size;	/* bytes, 0: no limit */
 	bool live;
+	bool compress;
 	bool strict;
 	bool quiet;
 };
@@ -69,8 +72,7 @@ struct run {
 	struct tracemap_merge *merge;	/* of recording.tracks[].shown, with --live */
 	struct tracemap_decoder *decoder;
 	struct output out;
-	int pipe;		/* what was standard output; -1: none is asked for */
-	bool pipe_gone;		/* and said so */
+	struct record_end end;
 	struct loop loop;
 	double started;
 	double ticked;
@@ -82,7 +84,6 @@ struct run {
 	bool more;		/* some CPU had its whole turn when all were asked last */
 	bool terminal;		/* progress is shown */
 	bool failed;
-	bool write_failed;	/* and said so */
 };
 
 static double now(void)
@@ -100,6 +101,7 @@ static const char usage[] =
 	SELECTION_HELP
 	"\nHow:\n"
 	"  -o, --output FILE     default: trace.dat; - for a pipe, when it is whole\n"
+	"      --compress        by zstd, when the recording has ended\n"
 	"      --live            print the events while they are recorded\n"
 	"      --way WAY         read, map or observe, which takes nothing from others\n"
 	"                        (default: the cheapest that takes)\n"
@@ -121,6 +123,7 @@ static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "duration", required_argument, NULL, OPTION_DURATION },
 	{ "size", required_argument, NULL, OPTION_SIZE },
+	{ "compress", no_argument, NULL, OPTION_COMPRESS },
 	{ "live", no_argument, NULL, OPTION_LIVE },
 	{ "way", required_argument, NULL, OPTION_WAY },
 	{ "subbuf", required_argument, NULL, OPTION_SUBBUF },
@@ -135,6 +138,15 @@ static void take_output(struct request *request, const char *file)
 {
 	request->piped = !strcmp(file, "-");
 	request->output = request->piped ? "standard output" : file;
+}
+
+static int take_compress(struct request *request)
+{
+	request->compress = TRACE_DAT_HAS_ZSTD;
+	if (TRACE_DAT_HAS_ZSTD)
+		return 0;
+	say("--compress: it was built without libzstd (Debian: libzstd-dev): trace-cmd convert --compression zstd compresses a file");
+	return -EINVAL;
 }
 
 static int parse_option(struct request *request, int option, const char *arg)
@@ -159,6 +171,8 @@ static int parse_option(struct request *request, int option, const char *arg)
 	case OPTION_LIVE:
 		request->live = true;
 		return 0;
+	case OPTION_COMPRESS:
+		return take_compress(request);
 	case OPTION_STRICT:
 		request->strict = true;
 		return 0;
@@ -343,8 +357,8 @@ static int open_live(struct run *run)
 static int open_pipe(struct run *run)
 {
 	if (run->request->piped)
-		run->pipe = sink_take_stdout();
-	return run->request->piped && run->pipe < 0 ? run->pipe : 0;
+		run->end.pipe = sink_take_stdout();
+	return run->request->piped && run->end.pipe < 0 ? run->end.pipe : 0;
 }
 
 static int open_all(struct run *run)
@@ -365,24 +379,11 @@ static int open_all(struct run *run)
 
 /* ---- While it runs ---- */
 
-static void print_bytes(char *text, size_t size, uint64_t bytes)
-{
-	static const char units[] = "KMGT";
-	double value = bytes / 1024.0;
-	int unit = 0;
-
-	while (value >= 1024 && units[unit + 1]) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(text, size, "%.1f %ciB", value, units[unit]);
-}
-
 static void print_sums(const struct run *run, const struct recording_sums *sums, FILE *to)
 {
 	char bytes[32];
 
-	print_bytes(bytes, sizeof(bytes), sums->bytes);
+	record_end_bytes(bytes, sizeof(bytes), sums->bytes);
 	fprintf(to, "%s: %llu events, %s%llu lost, ", run->request->output,
 		(unsigned long long)sums->events, sums->at_least ? "at least " : "",
 		(unsigned long long)sums->lost + sums->at_least);
@@ -403,24 +404,14 @@ static int write_failed(struct run *run)
 {
 	int error = run->recording.write_error;
 
-	if (run->write_failed)
+	if (run->end.write_failed)
 		return error;
 	clear_progress(run);
-	run->write_failed = true;
+	run->end.write_failed = true;
 	run->failed = true;
 	complain(ABOUT_OUTPUT, error, "%s",
 		 run->request->piped ? temp_folder() : run->request->output);
 	return error;
-}
-
-/* The disk that was full at the end of the recording still is: that is said once. */
-static void tell_output_error(struct run *run, int error, const char *so)
-{
-	run->failed = true;
-	if (run->write_failed && error == run->recording.write_error)
-		say("%s: %s", run->request->output, so);
-	else
-		complain(ABOUT_OUTPUT, error, "%s: %s", run->request->output, so);
 }
 
 static int read_failed(struct run *run, int error, int cpu)
@@ -623,14 +614,12 @@ static int take(struct run *run)
 	return print_some(run);
 }
 
-static void say_gone(struct run *run)
+static void gone(struct run *run)
 {
-	if (run->pipe_gone)
-		return;
-	clear_progress(run);
-	run->pipe_gone = true;
+	if (!run->end.pipe_gone)
+		clear_progress(run);
 	run->failed = true;
-	say("standard output: its reader has ended: the recording ends, and nobody has it");
+	record_end_gone(&run->end);
 }
 
 static void tick(struct run *run)
@@ -641,8 +630,8 @@ static void tick(struct run *run)
 	if (at - run->ticked < TICK_MS / 1000.0)
 		return;
 	run->ticked = at;
-	if (run->pipe >= 0 && sink_is_gone(run->pipe))
-		say_gone(run);
+	if (run->end.pipe >= 0 && sink_is_gone(run->end.pipe))
+		gone(run);
 	recording_sum_up(&run->recording, &sums);
 	if (!run->terminal)
 		return;
@@ -676,7 +665,7 @@ static bool is_over(void *arg)
 {
 	const struct run *run = arg;
 
-	if (run->pipe_gone)
+	if (run->end.pipe_gone)
 		return true;
 	return run->request->size && trace_dat_size(run->recording.dat) >= run->request->size;
 }
@@ -834,141 +823,14 @@ static void drain(struct run *run)
 		pull_all(run, RECORDING_PRESENT);
 }
 
-static void refresh_head(struct run *run)
+static void print_compressed(const struct run *run, FILE *to)
 {
-	int ret = trace_head_refresh(run->recording.head);
+	char bytes[32];
 
-	if (ret)
-		complain(ABOUT_TRACEFS, ret, "%s", session_dir(run->session));
-	ret = run->request->piped ? 0 : trace_dat_replace_head(run->recording.dat);
-	if (!ret)
+	if (!run->end.compressed)
 		return;
-	tell_output_error(run, ret,
-			  "names of processes and formats of events stay those of its beginning");
-}
-
-/* The data are moved into the file, see struct trace_dat_watch. */
-struct moving {
-	const char *file;
-	double started;
-	int signals;	/* that had come before */
-	bool quiet;
-	bool terminal;
-	bool told;
-};
-
-static void tell_moving(struct moving *m, uint64_t moved, uint64_t size)
-{
-	char done[32], all[32];
-
-	print_bytes(done, sizeof(done), moved);
-	print_bytes(all, sizeof(all), size);
-	if (m->terminal)
-		fprintf(stderr, "\r%s: %s of %s moved into it; Ctrl-C leaves the rest to --restore\33[K",
-			m->file, done, all);
-	else if (!m->told)
-		say("%s: %s are moved into it; another signal leaves the rest to --restore",
-		    m->file, all);
-	m->told = true;
-}
-
-static bool go_on_moving(void *arg, uint64_t moved, uint64_t size)
-{
-	struct moving *m = arg;
-
-	if (stop_signals() > m->signals)
-		return false;
-	if (!m->quiet && now() - m->started >= SLOW_MS / 1000.0)
-		tell_moving(m, moved, size);
-	return true;
-}
-
-static struct moving begin_moving(const struct request *request, const char *file)
-{
-	return (struct moving){
-		.file = file, .started = now(), .signals = stop_signals(),
-		.quiet = request->quiet, .terminal = isatty(STDERR_FILENO),
-	};
-}
-
-static void end_moving(const struct moving *m)
-{
-	if (m->told && m->terminal)
-		fputs("\r\33[K", stderr);
-}
-
-static void say_stopped(const char *file)
-{
-	say("%s: stopped, the rest stays in %s.cpuN: tracemap record --restore %s goes on",
-	    file, file, file);
-}
-
-/* The whole file goes to a pipe. */
-struct sending {
-	int pipe;
-	int signals;	/* that had come before */
-	double started;
-	uint64_t size;
-	bool told;
-};
-
-static int put(void *arg, const void *data, size_t size)
-{
-	struct sending *s = arg;
-	char text[32];
-
-	if (!s->told && now() - s->started >= SLOW_MS / 1000.0) {
-		s->told = true;
-		print_bytes(text, sizeof(text), s->size);
-		say("standard output: %s are written to it; another signal ends that", text);
-	}
-	return sink_put(s->pipe, data, size, s->signals);
-}
-
-static void send_file(struct run *run)
-{
-	struct sending s = {
-		.pipe = run->pipe, .signals = stop_signals(), .started = now(),
-		.size = trace_dat_size(run->recording.dat), .told = run->request->quiet,
-	};
-	int ret;
-
-	if (run->pipe_gone)
-		return;
-	refresh_head(run);
-	ret = trace_dat_send(run->recording.dat, put, &s);
-	run->failed |= ret < 0;
-	if (ret == -EPIPE)
-		say_gone(run);
-	else if (ret == -EINTR)
-		say("standard output: a signal came: what is written to it is not all");
-	else if (ret)
-		complain(ABOUT_OUTPUT, ret, "standard output: what is written to it is not all");
-	else if (run->write_failed)
-		say("the recording ends here, and what it has is written");
-}
-
-/* Killed meanwhile, it is the keeper that goes on. */
-static void finish_file(struct run *run)
-{
-	struct moving m = begin_moving(run->request, run->request->output);
-	const struct trace_dat_watch watch = { .go_on = go_on_moving, .arg = &m };
-	int ret;
-
-	if (!run->recording.dat)
-		return;
-	refresh_head(run);
-	ret = trace_dat_finish(run->recording.dat, &watch);
-	end_moving(&m);
-	if (ret == -EINTR) {
-		run->failed = true;
-		say_stopped(m.file);
-	} else if (ret) {
-		tell_output_error(run, ret,
-				  "not whole: tracemap record --restore moves the rest into it, when there is room");
-	} else if (run->write_failed) {
-		say("the recording ends here: trace-cmd report -i %s reads what it has", m.file);
-	}
+	record_end_bytes(bytes, sizeof(bytes), run->end.compressed);
+	fprintf(to, "; the compressed file has %s", bytes);
 }
 
 static void sum_up(struct run *run, const struct recording_sums *sums)
@@ -977,6 +839,7 @@ static void sum_up(struct run *run, const struct recording_sums *sums)
 	if (!run->request->quiet) {
 		fputs("tracemap: ", stderr);
 		print_sums(run, sums, stderr);
+		print_compressed(run, stderr);
 		fputc('\n', stderr);
 	}
 }
@@ -1002,6 +865,11 @@ static int record(struct run *run)
 
 	if (!run->request->quiet)
 		session_say_how(run->session, run->t, run->request->way);
+	run->end.recording = &run->recording;
+	run->end.dir = session_dir(run->session);
+	run->end.file = run->request->output;
+	run->end.compress = run->request->compress;
+	run->end.quiet = run->request->quiet;
 	run->started = now();
 	started = !loop_start(&run->loop, run->request->duration, name);
 	run->out.deadline = run->loop.deadline;
@@ -1010,10 +878,7 @@ static int record(struct run *run)
 		run->failed = true;
 	drain(run);
 	child_stop(&run->loop.child);
-	if (run->request->piped)
-		send_file(run);
-	else
-		finish_file(run);
+	run->failed |= !record_end_finish(&run->end);
 	/* What was given up goes with its instance. */
 	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
 		recording_give_up(&run->recording);
@@ -1049,76 +914,6 @@ static void survive_large_files(void)
 	sigaction(SIGXFSZ, &sa, NULL);
 }
 
-/* Nothing was changed. */
-static void restore_refused(int error, const char *path, const char *file)
-{
-	if (error == -EBUSY)
-		say("%s: it is being recorded, or another --restore moves its data: it will be whole at the end of that",
-		    path);
-	else if (error == -ENOTRECOVERABLE)
-		say("%s: it was cut after its data had been moved into it: what is missing is nowhere else, and nothing was changed; copy the file once more from where it was recorded",
-		    path);
-	else if (error == -EEXIST)
-		say("%s: it is whole, and %s is not of this recording: nothing was changed",
-		    path, file);
-	else if (error == -ENODATA)
-		say("%s: %s is missing: put it back; or make an empty file of that name, to go on without its events",
-		    path, file);
-	else if (error == -ENOENT)
-		say("%s: there is no such file", path);
-	else if (file)
-		say("%s: %s is not of this recording: move it away", path, file);
-	else
-		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);
-}
-
-static void tell_restored(int error, const struct request *request,
-			  const struct trace_dat_restored *restored)
-{
-	const char *path = request->restore;
-	char text[32];
-
-	print_bytes(text, sizeof(text), restored->size);
-	switch (error) {
-	case 0:
-		if (!request->quiet)
-			say("%s: whole, %s", path, text);
-		break;
-	case -EINTR:
-		say_stopped(path);
-		break;
-	case -EBUSY:
-	case -EEXIST:
-	case -EINVAL:
-	case -EISDIR:
-	case -ENODATA:
-	case -ENOENT:
-	case -ENOTRECOVERABLE:
-		restore_refused(error, path, restored->file);
-		break;
-	default:
-		complain(ABOUT_OUTPUT, error, "%s: what is not in it stays in %s.cpuN", path, path);
-	}
-}
-
-static int restore(const struct request *request)
-{
-	struct moving m = begin_moving(request, request->restore);
-	const struct trace_dat_watch watch = { .go_on = go_on_moving, .arg = &m };
-	struct trace_dat_restored restored;
-	int ret = stop_on_signals();
-
-	if (ret)
-		return EXIT_FAILED;
-	ret = trace_dat_restore(request->restore, false, &watch, &restored);
-	end_moving(&m);
-	tell_restored(ret, request, &restored);
-	/* What was killed may have left more than files. */
-	session_tell_leftovers();
-	free(restored.file);
-	return ret ? EXIT_FAILED : EXIT_OK;
-}
-
 int cmd_record(int argc, char **argv)
 {
 	struct request request = { .way = TRACEMAP_CONSUME };
@@ -1126,13 +921,13 @@ int cmd_record(int argc, char **argv)
 		.request = &request,
 		.loop = LOOP_INIT,
 		.out.fd = STDOUT_FILENO,
-		.pipe = -1,
+		.end.pipe = -1,
 	};
 	int ret = parse(&request, argc, argv), status = ret ? EXIT_USAGE : EXIT_OK;
 
 	survive_large_files();
 	if (ret > 0 && request.restore) {
-		status = restore(&request);
+		status = record_end_restore(request.restore, request.quiet);
 	} else if (ret > 0) {
 		run.terminal = isatty(STDERR_FILENO) && !request.live && !request.quiet;
 		status = open_all(&run) ? not_begun(&run) : record(&run);

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "advice.h"
 #include "losses.h"
+#include "new_file.h"
 #include "sink.h"
 #include "snap_file.h"
 #include "stop.h"
@@ -294,50 +294,6 @@ static int put_all(const struct snap_data *d, int fd,
 	return ret;
 }
 
-/* A file that has no name yet is gone with the program; where there is none such, it has one. */
-static int open_unnamed(const char *path, char **name)
-{
-	char *copy = strdup(path);
-	int fd, error;
-
-	if (!copy || asprintf(name, "%s.%d.new", path, getpid()) < 0) {
-		*name = NULL;
-		free(copy);
-		return -ENOMEM;
-	}
-	fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
-	error = errno;
-	free(copy);
-	if (fd < 0 && (error == EOPNOTSUPP || error == EISDIR || error == EINVAL)) {
-		fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		error = errno;
-	}
-	return fd < 0 ? -error : fd;
-}
-
-/* Give @fd the name @path. What it is called so far, if anything, is @name. */
-static int give_name(int fd, const char *name, const char *path, bool is_new)
-{
-	char self[64];
-	struct stat st;
-	bool is_named = !fstat(fd, &st) && st.st_nlink;
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (!is_named && !linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
-		return 0;
-	if (!is_named && (errno != EEXIST || is_new))
-		return -errno;
-	if (!is_named && linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW))
-		return -errno;
-	if (renameat2(AT_FDCWD, name, AT_FDCWD, path, is_new ? RENAME_NOREPLACE : 0)) {
-		int error = errno;
-
-		unlink(name);
-		return -error;
-	}
-	return 0;
-}
-
 /* A file is replaced if it has another trace, and is not being recorded. */
 static int check_replaced(const char *path)
 {
@@ -363,19 +319,14 @@ static int check_replaced(const char *path)
 
 static int write_regular(const struct snap_data *d, const char *path, bool is_new)
 {
-	char *name = NULL;
-	int fd = open_unnamed(path, &name), ret = fd < 0 ? fd : put_all(d, fd, put);
-	struct stat st;
+	struct new_file f;
+	int ret = new_file_begin(&f, path) ?: put_all(d, f.fd, put);
 
-	if (!ret && fdatasync(fd))
+	if (!ret && fdatasync(f.fd))
 		ret = -errno;
 	if (!ret)
-		ret = give_name(fd, name, path, is_new);
-	else if (fd >= 0 && !fstat(fd, &st) && st.st_nlink)
-		unlink(name);
-	if (fd >= 0)
-		close(fd);
-	free(name);
+		ret = new_file_name(&f, is_new);
+	new_file_end(&f);
 	if (ret == -EEXIST && is_new)
 		return ret;
 	if (ret)

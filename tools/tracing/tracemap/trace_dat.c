@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "new_file.h"
 #include "temp_file.h"
 #include "trace_dat.h"
 
@@ -530,25 +531,28 @@ uint64_t trace_dat_size(const struct trace_dat *dat)
 /* ---- Another head ---- */
 
 /* As the file was: who may read it, and whose it is. */
-static int open_like(const struct trace_dat *dat, const char *path)
+static int make_like(const struct trace_dat *dat, int fd)
 {
 	struct stat st;
-	int fd;
 
-	if (fstat(dat->fd, &st))
+	if (fstat(dat->fd, &st) || (fchown(fd, st.st_uid, st.st_gid) && errno != EPERM) ||
+	    (fchmod(fd, st.st_mode & 0777) && errno != EPERM))
 		return -errno;
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return lock(fd, LOCK_NB) == -EBUSY ? -EBUSY : 0;
+}
+
+static int open_like(const struct trace_dat *dat, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), ret;
+
 	if (fd < 0)
 		return -errno;
-	if ((fchown(fd, st.st_uid, st.st_gid) && errno != EPERM) ||
-	    (fchmod(fd, st.st_mode & 0777) && errno != EPERM) || lock(fd, LOCK_NB) == -EBUSY) {
-		int ret = -errno;
-
-		close(fd);
-		unlink(path);
-		return ret;
-	}
-	return fd;
+	ret = make_like(dat, fd);
+	if (!ret)
+		return fd;
+	close(fd);
+	unlink(path);
+	return ret;
 }
 
 static int replace(struct trace_dat *dat, const struct bytes *head, const char *path)
@@ -960,6 +964,30 @@ static int open_locked(const char *path, bool wait)
 	}
 }
 
+/* Only when it was whole it got its name. */
+static bool is_compressed(int fd)
+{
+	char begin[TRACE_HEAD_MAGIC_SIZE + 2];
+
+	return pread(fd, begin, sizeof(begin), 0) == sizeof(begin) && trace_head_magic(begin) &&
+		!strcmp(begin + TRACE_HEAD_MAGIC_SIZE, "7");
+}
+
+/* It is as it was, and so is what is beside it. */
+static int leave_compressed(const char *path, int fd, struct trace_dat_restored *restored)
+{
+	struct trace_dat dat = { .path = realpath(path, NULL) };
+	struct stat st;
+	int ret = dat.path && !fstat(fd, &st) ? find_left_over(&dat, &restored->file) : -errno;
+
+	if (!ret) {
+		restored->size = st.st_size;
+		ret = restored->file ? -EEXIST : 0;
+	}
+	free(dat.path);
+	return ret;
+}
+
 int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch *watch,
 		      struct trace_dat_restored *restored)
 {
@@ -971,6 +999,8 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 	if (fd < 0)
 		return fd;
 	ret = read_head(&dat, fd);
+	if (ret == -EINVAL && is_compressed(fd))
+		ret = leave_compressed(path, fd, restored);
 	if (dat) {
 		dat->fd = fd;
 		dat->lock = fd;
@@ -1044,35 +1074,49 @@ int trace_dat_create_unnamed(struct trace_dat **datp, const struct trace_head *h
 	return 0;
 }
 
-static int send_part(const struct part *part, int (*put)(void *arg, const void *data, size_t size),
-		     void *arg)
-{
-	static char buffer[1 << 16];
-	int ret = 0;
+/* ---- In another form ---- */
 
-	for (uint64_t at = 0; at < part->size && !ret; ) {
-		uint64_t left = part->size - at;
-		size_t size = left < sizeof(buffer) ? left : sizeof(buffer);
-		ssize_t n = pread(part->fd, buffer, size, at);
+const struct trace_head *trace_dat_head(const struct trace_dat *dat)
+{
+	return dat->head;
+}
+
+uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu)
+{
+	return dat->parts[cpu].size;
+}
+
+int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to, size_t size)
+{
+	char *data = to;
+
+	while (size) {
+		ssize_t n = pread(dat->parts[cpu].fd, data, size, at);
 
 		if (n <= 0)
 			return n ? -errno : -EIO;
-		ret = put(arg, buffer, n);
+		data += n;
 		at += n;
+		size -= n;
 	}
-	return ret;
+	return 0;
 }
 
-int trace_dat_send(struct trace_dat *dat, int (*put)(void *arg, const void *data, size_t size),
-		   void *arg)
+int trace_dat_replace(struct trace_dat *dat, int (*write)(void *arg, int fd), void *arg)
 {
-	struct bytes front = { .error = 0 };
-	int ret = make_front(dat, &front);
+	struct new_file f;
+	int ret;
 
+	free_reserve(dat);
+	ret = new_file_begin(&f, dat->path) ?: make_like(dat, f.fd) ?: write(arg, f.fd);
+	if (!ret && fdatasync(f.fd))
+		ret = -errno;
 	if (!ret)
-		ret = put(arg, front.data, front.size);
-	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++)
-		ret = send_part(&dat->parts[i], put, arg);
-	bytes_free(&front);
+		ret = new_file_name(&f, false);
+	if (!ret) {
+		sync_folder(dat->path);
+		remove_parts(dat);
+	}
+	new_file_end(&f);
 	return ret;
 }

@@ -135,7 +135,7 @@ int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned
 		    unsigned int page_size, const uint64_t *sizes);
 
 /**
- * trace_dat_create_unnamed - begin a file that is sent when it is whole
+ * trace_dat_create_unnamed - begin a file that trace_dat_send() writes when it is whole
  * @dat: set to a new handle
  * @head: what comes before the data; it must stay as long as the file is written
  * @nr_cpus: for how many CPUs there will be data
@@ -150,15 +150,23 @@ int trace_dat_create_unnamed(struct trace_dat **dat, const struct trace_head *he
 			     unsigned int nr_cpus, unsigned int page_size);
 
 /**
- * trace_dat_send - hand out all bytes of a file without a name, in their order
+ * trace_dat_replace - replace the file, instead of trace_dat_finish()
  * @dat: the file, to which nothing is written any more
- * @put: takes the next bytes; returns 0 or a negative errno, which ends it
- * @arg: the first argument of @put
+ * @write: writes what is to be the file; returns 0 or a negative errno
+ * @arg: the first argument of @write
  *
- * Return: 0 or a negative errno
+ * It gets its name when it is whole, and then @path.cpuN are removed.
+ *
+ * Return: 0; or a negative errno, and then all files are as they were
  */
-int trace_dat_send(struct trace_dat *dat, int (*put)(void *arg, const void *data, size_t size),
-		   void *arg);
+int trace_dat_replace(struct trace_dat *dat, int (*write)(void *arg, int fd), void *arg);
+
+/* For those who write it in another form: its head, and the data of a CPU. */
+const struct trace_head *trace_dat_head(const struct trace_dat *dat);
+uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu);
+
+/* Read @size bytes of these, from @at on. Returns 0 or a negative errno. */
+int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to, size_t size);
 
 /* Whether the file is one that trace_dat_restore() would have to finish. */
 bool trace_dat_is_unfinished(const char *path);

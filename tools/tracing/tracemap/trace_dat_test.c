@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "trace_dat.h"
+#include "trace_dat_send.h"
 
 enum { PAGE = 4096, CPUS = 4, PAGES = 60 };
 
@@ -907,11 +907,59 @@ static void test_send(const char *folder)
 	end(&r);
 }
 
+static int write_other(void *arg, int fd)
+{
+	const int *error = arg;
+
+	CHECK(write(fd, "\x17\x08\x44tracing7", 12) == 12);
+	return *error;
+}
+
+static void check_no_new(const struct recorded *r)
+{
+	char command[320];
+
+	snprintf(command, sizeof(command), "test -z \"$(find %s -name '*.new*')\"", r->dir);
+	CHECK(!system(command));
+}
+
+/* Another file in its place, or it and its parts as they are. */
+static void test_replace(const char *folder)
+{
+	int error = -ENOSPC;
+	struct recorded r;
+	struct stat st;
+	uint64_t size;
+
+	begin(&r, folder);
+	CHECK(!chmod(r.path, 0640));
+	CHECK(trace_dat_replace(r.dat, write_other, &error) == -ENOSPC);
+	CHECK(taken(&r).files == 1 + CPUS);
+	check_no_new(&r);
+	CHECK(!trace_dat_finish(r.dat, NULL));
+	check_whole(&r);
+	end(&r);
+
+	begin(&r, folder);
+	error = 0;
+	CHECK(!chmod(r.path, 0640) && !trace_dat_replace(r.dat, write_other, &error));
+	CHECK(taken(&r).files == 1 && taken(&r).size == 12);
+	CHECK(!stat(r.path, &st) && (st.st_mode & 0777) == 0640);
+	check_no_new(&r);
+	/* A machine that crashes then may leave a part. */
+	CHECK(!try_restore(r.path, &size) && size == 12);
+	make_file(r.dir, "trace.dat.cpu0", "");
+	CHECK(try_restore(r.path, NULL) == -EEXIST && strstr(restore_file, "trace.dat.cpu0"));
+	end(&r);
+}
+
 static void test_all(const char *folder)
 {
 	test_send(folder);
+	test_replace(folder);
 	names_all = true;
 	test_send(folder);
+	test_replace(folder);
 	names_all = false;
 	test_names(folder);
 	test_in(folder);

@@ -314,10 +314,18 @@ static const char begins[] = {
 
 static const char version[] = "tracemap " TRACEMAP_VERSION;
 
-static void tell_start(const struct trace_head *head, struct bytes *to)
+static void tell_begin(const struct trace_head *head, char version, struct bytes *to)
 {
-	bytes_add(to, begins, sizeof(begins));
+	char begin[sizeof(begins)];
+
+	memcpy(begin, begins, sizeof(begins));
+	begin[TRACE_HEAD_MAGIC_SIZE] = version;
+	bytes_add(to, begin, sizeof(begin));
 	bytes_add_u32(to, head->page_size);
+}
+
+static void tell_header_info(const struct trace_head *head, struct bytes *to)
+{
 	bytes_add_string(to, "header_page");
 	tell64(to, &head->header_page);
 	bytes_add_string(to, "header_event");
@@ -335,12 +343,15 @@ static unsigned int same_system(const struct trace_head *head, unsigned int i)
 	return n;
 }
 
+static void tell_tracers(const struct trace_head *head, struct bytes *to)
+{
+	bytes_add_u32(to, head->nr_tracers);
+	bytes_add(to, head->tracers.data, head->tracers.size);
+}
+
 static void tell_formats(const struct trace_head *head, struct bytes *to)
 {
 	unsigned int i, n, systems = 0;
-
-	bytes_add_u32(to, head->nr_tracers);
-	bytes_add(to, head->tracers.data, head->tracers.size);
 
 	for (i = 0; i < head->nr_events; i += same_system(head, i))
 		systems++;
@@ -396,7 +407,6 @@ static void tell_options(const struct trace_head *head, struct bytes *to)
 	uint32_t nr_cpus = head->nr_cpus;
 	struct utsname name;
 
-	bytes_add(to, "options  ", 10);
 	tell_text(to, OPTION_TRACECLOCK, "%.*s", (int)head->clock.size, head->clock.data);
 	if (!uname(&name))
 		tell_text(to, OPTION_UNAME, "%s %s %s %s", name.sysname, name.nodename,
@@ -408,20 +418,64 @@ static void tell_options(const struct trace_head *head, struct bytes *to)
 			tell_text(to, OPTION_CPUSTAT, "CPU: %u\n%.*s", i,
 				  (int)head->stats[i].size, head->stats[i].data);
 	}
-	bytes_add_u16(to, 0);
 }
 
 int trace_head_write(const struct trace_head *head, struct bytes *to)
 {
-	tell_start(head, to);
+	tell_begin(head, '6', to);
+	tell_header_info(head, to);
+	tell_tracers(head, to);
 	tell_formats(head, to);
 	tell32(to, &head->kallsyms);
 	tell32(to, &head->printk);
 	tell64(to, &head->cmdlines);
 	bytes_add_u32(to, head->nr_cpus);
+	bytes_add(to, "options  ", 10);
 	tell_options(head, to);
+	bytes_add_u16(to, 0);
 	bytes_add(to, "flyrecord", 10);
 	return to->error;
+}
+
+void trace_head_write_part(const struct trace_head *head, enum trace_head_part part,
+			   struct bytes *to)
+{
+	switch (part) {
+	case TRACE_HEAD_BEGIN:
+		tell_begin(head, '7', to);
+		break;
+	case TRACE_HEAD_OPTIONS:
+		tell_options(head, to);
+		break;
+	case TRACE_HEAD_INFO:
+		tell_header_info(head, to);
+		break;
+	case TRACE_HEAD_TRACERS:
+		tell_tracers(head, to);
+		break;
+	case TRACE_HEAD_EVENTS:
+		tell_formats(head, to);
+		break;
+	case TRACE_HEAD_KALLSYMS:
+		tell32(to, &head->kallsyms);
+		break;
+	case TRACE_HEAD_PRINTK:
+		tell32(to, &head->printk);
+		break;
+	case TRACE_HEAD_CMDLINES:
+		tell64(to, &head->cmdlines);
+		break;
+	}
+}
+
+unsigned int trace_head_nr_cpus(const struct trace_head *head)
+{
+	return head->nr_cpus;
+}
+
+unsigned int trace_head_page_size(const struct trace_head *head)
+{
+	return head->page_size;
 }
 
 /* ---- Reading it ---- */

@@ -45,6 +45,25 @@ int trace_head_add_event(struct trace_head *head, const char *system, const char
  */
 int trace_head_write(const struct trace_head *head, struct bytes *to);
 
+/* Parts that a file of version 7 has, those from 16 on as sections with these numbers. */
+enum trace_head_part {
+	TRACE_HEAD_BEGIN,		/* up to what tells how it is compressed */
+	TRACE_HEAD_OPTIONS,
+	TRACE_HEAD_INFO		= 16,
+	TRACE_HEAD_TRACERS,
+	TRACE_HEAD_EVENTS,
+	TRACE_HEAD_KALLSYMS,
+	TRACE_HEAD_PRINTK,
+	TRACE_HEAD_CMDLINES,
+};
+
+/* Append the bytes of one of these to @to, whose error tells if there is no memory. */
+void trace_head_write_part(const struct trace_head *head, enum trace_head_part part,
+			   struct bytes *to);
+
+unsigned int trace_head_nr_cpus(const struct trace_head *head);
+unsigned int trace_head_page_size(const struct trace_head *head);
+
 /* The clock of the time stamps, such as "[local]". */
 void trace_head_clock(const struct trace_head *head, char *clock, size_t size);
 

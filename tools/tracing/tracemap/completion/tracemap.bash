@@ -15,7 +15,7 @@ _tracemap_options()
 	case $1 in
 	stream)	echo "$_tracemap_selection --way --observe --from-now --json -q --quiet
 			--strict --duration --count --size --until -h --help" ;;
-	record)	echo "$_tracemap_selection -o --output --live --way --subbuf --strict -q --quiet
+	record)	echo "$_tracemap_selection -o --output --compress --live --way --subbuf --strict -q --quiet
 			--duration --size --restore -h --help" ;;
 	report)	echo "-e --event -f --filter -C --cpus -t --task -i --instance --from --to
 			--json --stats -q --quiet --strict -h --help" ;;

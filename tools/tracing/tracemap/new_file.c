@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A file that gets its name when it is whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "new_file.h"
+
+int new_file_begin(struct new_file *f, const char *path)
+{
+	char *copy = strdup(path);
+	int error;
+
+	*f = (struct new_file){ .fd = -1, .path = path };
+	if (!copy || asprintf(&f->name, "%s.%d.new", path, getpid()) < 0) {
+		f->name = NULL;
+		free(copy);
+		return -ENOMEM;
+	}
+	f->fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
+	error = errno;
+	free(copy);
+	if (f->fd < 0 && (error == EOPNOTSUPP || error == EISDIR || error == EINVAL)) {
+		f->fd = open(f->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		error = errno;
+	}
+	return f->fd < 0 ? -error : 0;
+}
+
+static bool is_named(const struct new_file *f)
+{
+	struct stat st;
+
+	return !fstat(f->fd, &st) && st.st_nlink;
+}
+
+static int link_to(const struct new_file *f, const char *path)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", f->fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+int new_file_name(struct new_file *f, bool is_new)
+{
+	bool named = is_named(f);
+	int ret = named ? -EEXIST : link_to(f, f->path);
+
+	if (ret != -EEXIST || (!named && is_new))
+		goto out;
+	ret = named ? 0 : link_to(f, f->name);
+	if (!ret && renameat2(AT_FDCWD, f->name, AT_FDCWD, f->path, is_new ? RENAME_NOREPLACE : 0))
+		ret = -errno;
+	if (ret)
+		return ret;
+out:
+	if (!ret) {
+		free(f->name);
+		f->name = NULL;
+	}
+	return ret;
+}
+
+void new_file_end(struct new_file *f)
+{
+	if (f->fd >= 0 && f->name && is_named(f))
+		unlink(f->name);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->name);
+}

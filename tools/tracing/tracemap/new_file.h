@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A file that has all of what it is to have, or is not there: it gets its name when it is
+ * whole, and until then it is gone with the program. Where a file system makes no files
+ * without a name, it is called PATH.PID.new until then.
+ */
+#ifndef _TRACEMAP_NEW_FILE_H
+#define _TRACEMAP_NEW_FILE_H
+
+#include <stdbool.h>
+
+struct new_file {
+	int fd;
+	char *name;
+	const char *path;
+};
+
+/* Begin what is to be @path, which must stay. Returns 0 or a negative errno. */
+int new_file_begin(struct new_file *f, const char *path);
+
+/*
+ * Give it its name, in place of a file of that name, unless @is_new says that there must be
+ * none. Returns 0 or a negative errno.
+ */
+int new_file_name(struct new_file *f, bool is_new);
+
+/* Close it, and remove it if it has no name. */
+void new_file_end(struct new_file *f);
+
+#endif /* _TRACEMAP_NEW_FILE_H */

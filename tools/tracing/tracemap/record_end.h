@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The end of "record": its data become a whole file, or go to a pipe as one.
+ */
+#ifndef _TRACEMAP_RECORD_END_H
+#define _TRACEMAP_RECORD_END_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recording.h"
+
+/**
+ * struct record_end - what becomes of a recording
+ * @recording: the recording
+ * @dir: the folder of its instance
+ * @file: the name of the file
+ * @pipe: where the file goes to if it has no name; else -1
+ * @compress: whether to compress it
+ * @quiet: whether to be silent about what takes a while
+ * @write_failed: the error of @recording has been said
+ * @pipe_gone: nobody reads @pipe any more, and that has been said
+ * @failed: something failed, and that has been said
+ * @compressed: set to the bytes of the whole file, if it is compressed
+ */
+struct record_end {
+	struct recording *recording;
+	const char *dir;
+	const char *file;
+	int pipe;
+	bool compress;
+	bool quiet;
+	bool write_failed;
+	bool pipe_gone;
+	bool failed;
+	uint64_t compressed;
+};
+
+/* Nobody has the recording: say so, once. */
+void record_end_gone(struct record_end *e);
+
+/* Make the file of it. Returns false if something failed, which the user was told. */
+bool record_end_finish(struct record_end *e);
+
+/* Make a whole file of what a recorder that was killed has left. Returns an exit status. */
+int record_end_restore(const char *path, bool quiet);
+
+/* A size with its unit, such as "1.5 MiB". */
+void record_end_bytes(char *text, size_t size, uint64_t bytes);
+
+#endif /* _TRACEMAP_RECORD_END_H */

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A trace.dat file, version 6, from its first byte to its last.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "trace_dat_send.h"
+
+static int send_front(const struct trace_dat *dat,
+		      int (*put)(void *arg, const void *data, size_t size), void *arg)
+{
+	const struct trace_head *head = trace_dat_head(dat);
+	unsigned int nr_cpus = trace_head_nr_cpus(head);
+	struct bytes front = { .error = 0 };
+	uint64_t *sizes = calloc(nr_cpus, sizeof(*sizes));
+	int ret = -ENOMEM;
+
+	for (unsigned int i = 0; sizes && i < nr_cpus; i++)
+		sizes[i] = trace_dat_cpu_size(dat, i);
+	if (sizes)
+		ret = trace_dat_front(&front, head, nr_cpus, trace_head_page_size(head), sizes);
+	if (!ret)
+		ret = put(arg, front.data, front.size);
+	bytes_free(&front);
+	free(sizes);
+	return ret;
+}
+
+static int send_cpu(const struct trace_dat *dat, unsigned int cpu,
+		    int (*put)(void *arg, const void *data, size_t size), void *arg)
+{
+	static char buffer[1 << 16];
+	uint64_t left = trace_dat_cpu_size(dat, cpu);
+	int ret = 0;
+
+	for (uint64_t at = 0; left && !ret; ) {
+		size_t size = left < sizeof(buffer) ? left : sizeof(buffer);
+
+		ret = trace_dat_read(dat, cpu, at, buffer, size) ?: put(arg, buffer, size);
+		at += size;
+		left -= size;
+	}
+	return ret;
+}
+
+int trace_dat_send(const struct trace_dat *dat,
+		   int (*put)(void *arg, const void *data, size_t size), void *arg)
+{
+	int ret = send_front(dat, put, arg);
+
+	for (unsigned int i = 0; i < trace_head_nr_cpus(trace_dat_head(dat)) && !ret; i++)
+		ret = send_cpu(dat, i, put, arg);
+	return ret;
+}
+
+int trace_dat_send_file(int fd, uint64_t size,
+			int (*put)(void *arg, const void *data, size_t size), void *arg)
+{
+	static char buffer[1 << 16];
+	int ret = 0;
+
+	for (uint64_t at = 0; at < size && !ret; ) {
+		ssize_t n = pread(fd, buffer, sizeof(buffer), at);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		ret = put(arg, buffer, n);
+		at += n;
+	}
+	return ret;
+}

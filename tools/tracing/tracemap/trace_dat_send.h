@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _TRACEMAP_TRACE_DAT_SEND_H
+#define _TRACEMAP_TRACE_DAT_SEND_H
+
+#include "trace_dat.h"
+
+/**
+ * trace_dat_send - hand out all bytes of a file that has no name, in their order
+ * @dat: the file, to which nothing is written any more
+ * @put: takes the next bytes; returns 0 or a negative errno, which ends it
+ * @arg: the first argument of @put
+ *
+ * Return: 0 or a negative errno
+ */
+int trace_dat_send(const struct trace_dat *dat,
+		   int (*put)(void *arg, const void *data, size_t size), void *arg);
+
+/* The same of a file that is there. */
+int trace_dat_send_file(int fd, uint64_t size,
+			int (*put)(void *arg, const void *data, size_t size), void *arg);
+
+#endif /* _TRACEMAP_TRACE_DAT_SEND_H */
