@@ -191,6 +191,9 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
  * Without a live index poll() waits for buffer_percent, and the buffers are looked at ever more
  * seldom. When those of an instance of our own are idle it is made to tell the next event, and
  * then to wait for more again: told each event, the stream would wake itself without end.
+ * In another instance it is left as the consumers there want it, and the buffers are looked at 16
+ * times a second: beside poll() only a read(2) that blocks waits for any event, which would take
+ * a thread for each CPU.
  */
 static void tell_each(struct stream *s, bool each)
 {
