@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -584,6 +585,67 @@ static void test_head(struct tracemap_decoder *d, struct tracemap_line *line)
 	line->length = 0;
 }
 
+/*
+ * What importers of this text look for in a line, as Perfetto's does: the process, maybe its
+ * thread group, the CPU, up to five flags, the time, and the event.
+ */
+static const char importer[] = "-([0-9]+)[[:space:]]+\\(?[[:space:]]*([0-9]+|-+)?\\)?[[:space:]]?"
+	"\\[([0-9]+)\\][[:space:]]*[a-zA-Z0-9.]{0,5}[[:space:]]+([0-9]+\\.[0-9]+):[[:space:]]+"
+	"([^[:space:]]+):";
+
+static bool is_match(const struct tracemap_line *line, const regmatch_t *m, const char *wanted)
+{
+	size_t size = m->rm_eo - m->rm_so;
+
+	return strlen(wanted) == size && !strncmp(line->text + m->rm_so, wanted, size);
+}
+
+static bool is_imported(struct tracemap_decoder *d, struct tracemap_line *line, const regex_t *regex,
+			const struct one *one, int cpu, uint64_t ts)
+{
+	struct tracemap_record rec = { .ts = ts, .data = one, .size = sizeof(*one), .cpu = cpu };
+	char pid[16], on[16], at[32];
+	regmatch_t m[6];
+
+	snprintf(pid, sizeof(pid), "%d", one->pid);
+	snprintf(on, sizeof(on), "%03d", cpu);
+	snprintf(at, sizeof(at), "%llu.%06llu", (unsigned long long)ts / 1000000000,
+		 (unsigned long long)ts / 1000 % 1000000);
+	line->length = 0;
+	tracemap_text(d, &rec, line);
+	if (!regexec(regex, line->text, 6, m, 0) && is_match(line, &m[1], pid) &&
+	    is_match(line, &m[3], on) && is_match(line, &m[4], at) && is_match(line, &m[5], "one"))
+		return true;
+	printf("# %s", line->text);
+	return false;
+}
+
+/* With any flags and count, and whatever is in the name of the process. */
+static void test_importers(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	static const char * const names[] = {
+		"a", "-", "a-7", "[b] (c)", "d 1.5: e:", "fifteen chars..", "",
+	};
+	struct one one = sample;
+	regex_t regex;
+	bool good = !regcomp(&regex, importer, REG_EXTENDED);
+
+	for (int i = 0; i < 1 << 16; i++) {
+		one.flags = i;
+		one.preempt = i >> 8;
+		one.pid = i % 9 ? i * 64 : 0;
+		event_comm_set(d, one.pid, names[i % 7], strlen(names[i % 7]));
+		good &= is_imported(d, line, &regex, &one, i % 1025, i * 987654321000ULL);
+	}
+	line->length = 0;
+	tracemap_text_header(d, "nop", line);
+	good &= !strncmp(line->text, "# tracer: nop\n", 14);
+	regfree(&regex);
+	printf("%s - a line has what importers look for\n", good ? "ok" : "not ok");
+	failed |= !good;
+	line->length = 0;
+}
+
 /* ---- Programs beside libtraceevent ---- */
 
 #define LARGEST		4096
@@ -884,7 +946,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..%d\n", argc > 1 ? 26 : 25);
+	printf("1..%d\n", argc > 1 ? 27 : 26);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
@@ -895,6 +957,7 @@ int main(int argc, char **argv)
 	test_strings(&line);
 	test_damage(d, &line);
 	test_head(d, &line);
+	test_importers(d, &line);
 	test_borrowed(d, &line);
 	test_names(d);
 	test_odd_names(d);
