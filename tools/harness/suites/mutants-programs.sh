@@ -24,6 +24,7 @@ tracing/tracemap	losses		losses_test
 tracing/tracemap	shown		shown_test
 tracing/tracemap	undo		undo_test
 tracing/tracemap	snap		snap_test
+tracing/tracemap	trace_dat_zstd	trace_dat_zstd_test
 tracing/tracemap	stat		stat_test
 tracing/tracemap	top		top_test
 tracing/tracemap	recording	recording_test
@@ -36,6 +37,7 @@ lib/tracemap		subbuf_test	subbuf_test
 lib/tracemap		live_test	live_test
 tracing/tracemap	event		event_test
 tracing/tracemap	output		output_test
+tracing/tracemap	sink		sink_test
 tracing/tracemap	trace_dat	trace_dat_test
 lib/tracemap		valgrind	merge_test_plain
 lib/tracemap		live_tsan	live_test_tsan
