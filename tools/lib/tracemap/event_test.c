@@ -600,8 +600,8 @@ static bool is_match(const struct tracemap_line *line, const regmatch_t *m, cons
 	return strlen(wanted) == size && !strncmp(line->text + m->rm_so, wanted, size);
 }
 
-static bool is_imported(struct tracemap_decoder *d, struct tracemap_line *line, const regex_t *regex,
-			const struct one *one, int cpu, uint64_t ts)
+static bool is_imported(struct tracemap_decoder *d, struct tracemap_line *line,
+			const regex_t *regex, const struct one *one, int cpu, uint64_t ts)
 {
 	struct tracemap_record rec = { .ts = ts, .data = one, .size = sizeof(*one), .cpu = cpu };
 	char pid[16], on[16], at[32];

@@ -1086,7 +1086,8 @@ uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu)
 	return dat->parts[cpu].size;
 }
 
-int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to, size_t size)
+int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to,
+		   size_t size)
 {
 	char *data = to;
 

@@ -166,7 +166,8 @@ const struct trace_head *trace_dat_head(const struct trace_dat *dat);
 uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu);
 
 /* Read @size bytes of these, from @at on. Returns 0 or a negative errno. */
-int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to, size_t size);
+int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to,
+		   size_t size);
 
 /* Whether the file is one that trace_dat_restore() would have to finish. */
 bool trace_dat_is_unfinished(const char *path);

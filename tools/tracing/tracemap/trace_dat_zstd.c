@@ -12,7 +12,7 @@
 #include "trace_dat_zstd.h"
 
 /* Of the data so much is compressed together, and at least a page. */
-#define CHUNK		(256U << 10)
+#define TOGETHER	(256U << 10)
 
 /* The watch is called each time so much has been compressed. */
 #define WATCH		(64U << 20)
@@ -95,7 +95,8 @@ static int append_bytes(struct writer *w, struct bytes *b)
 }
 
 /* Both sizes come before what is compressed. */
-static int append_compressed(struct writer *w, const void *data, size_t size, char *out, size_t room)
+static int append_compressed(struct writer *w, const void *data, size_t size, char *out,
+			     size_t room)
 {
 	size_t n = ZSTD_compress2(w->zstd, out, room, data, size);
 	const uint32_t sizes[] = { n, size };
@@ -306,7 +307,7 @@ int trace_dat_zstd(const struct trace_dat *dat, int fd, const struct trace_dat_w
 	size_t page = trace_head_page_size(w.head);
 	int ret = -ENOMEM;
 
-	w.chunk = CHUNK > page ? CHUNK / page * page : page;
+	w.chunk = page < TOGETHER ? TOGETHER / page * page : page;
 	w.room = ZSTD_compressBound(w.chunk);
 	w.zstd = ZSTD_createCCtx();
 	w.in = malloc(w.chunk);
