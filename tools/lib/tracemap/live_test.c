@@ -163,17 +163,19 @@ static void look_at_newest(struct watcher *w)
 	*last = n;
 }
 
-/* Look up to the end. Returns the events that were seen and missed; a reset ends it. */
+/* Look up to the end. Returns the events of its epoch that were seen and missed. */
 static uint64_t look_until(struct watcher *w, struct live_observer *o, struct live_until *u)
 {
-	uint64_t told = o->first;
+	/* The end may be of a later epoch: a reset came after live_attach(). */
+	uint64_t told = o->epoch == u->end.epoch ? o->first : 0;
 	int ret;
 
-	while ((ret = live_look_until(o, &w->it, u)) != LIVE_END && ret != LIVE_RESET) {
+	while ((ret = live_look_until(o, &w->it, u)) != LIVE_END) {
 		struct found f = { 0 };
 		struct subbuf_record rec;
 		uint64_t gap = live_gap(o);
 
+		w->until_reset += ret == LIVE_RESET;
 		if (ret != LIVE_EVENTS)
 			continue;
 		while (subbuf_next(&w->it, &rec))
@@ -183,8 +185,8 @@ static uint64_t look_until(struct watcher *w, struct live_observer *o, struct li
 		check(!f.nr || f.first == (uint32_t)(told + gap));
 		told += gap + f.nr;
 	}
-	w->until_reset += ret == LIVE_RESET || u->reset;
-	return ret == LIVE_END ? told + u->missed : u->end.events;
+	w->until_reset += u->reset;
+	return told + u->missed;
 }
 
 /* A snapshot while the writer goes on: to the event, however much is overwritten. */
