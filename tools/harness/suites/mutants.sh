@@ -201,7 +201,10 @@ by_selftests()
 	done
 	wait
 	# CPUs that really run at the same time
-	THREAD=multi try_selftests race race
+	for ((n = 1; n <= guests; n++)); do
+		THREAD=multi try_selftests "race$n" race &
+	done
+	wait
 }
 
 # Called on the last line: a shell reads on in a file that changes while it runs.
