@@ -422,6 +422,34 @@ TEST_F(live_history, indexes_of_removed_instances_leak_no_memory)
 		TH_LOG("%lld KiB before, %lld after", before, after);
 }
 
+/* LIVE-25: The kernel's own list of the sub-buffers goes with the index. */
+TEST_F(live_history, the_lists_of_indexes_that_go_leak_no_memory)
+{
+	const unsigned int rounds = 20, kb = 32 << 10;
+	struct trace_instance other;
+	long long before = 0, after;
+	unsigned int i;
+	int fd;
+
+	ASSERT_EQ(0, instance_open(&other, false, 0));
+	for (i = 0; i <= rounds; i++) {
+		ASSERT_EQ(0, cpu_write_number(&other, other.cpu, "buffer_size_kb",
+					      kb + i % 2 * other.subbuf_kb));
+		if (!i)
+			before = memory_kb("SUnreclaim");
+		fd = live_file(&other, other.cpu);
+		ASSERT_LE(0, fd);
+		close(fd);
+	}
+	ASSERT_EQ(0, cpu_write_number(&other, other.cpu, "buffer_size_kb", kb));
+	after = memory_kb("SUnreclaim");
+	ASSERT_EQ(0, instance_close(&other));
+	ASSERT_LT(0, before);
+	/* A list is a pointer for each sub-buffer: 64 KiB, and less where pages are larger. */
+	EXPECT_GT(rounds * 32, after - before)
+		TH_LOG("%lld KiB before, %lld after", before, after);
+}
+
 /* LIVE-25: Sub-buffers of another size are others, and have another index. */
 TEST_F(live_history, the_index_of_another_sub_buffer_size_is_another)
 {
