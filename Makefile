@@ -11,7 +11,7 @@ help:		## what can be done (this)
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1\t/p' Makefile | expand -t 20
 	@echo
 	@echo 'Variables: ARCH=arm64 (for make test: a file of $(harness)/arch)'
-	@echo '           MINUTES=45 (make test goes on with what it leaves out, and begins nothing after that)'
+	@echo '           MINUTES=55 (make test goes on with what it leaves out, and begins nothing after that)'
 	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           WITH=dir (its files are in /host)  OUT=dir (what the guest leaves in /out comes there)'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
@@ -21,7 +21,7 @@ help:		## what can be done (this)
 demo: packages	## boot the kernel and stream its events with the tracemap command
 	@$(harness)/verbs/demo.sh
 
-test: packages-test	## what finds most in 20 minutes, with a summary; ARCH=arm64: on that machine
+test: packages-test	## what finds most in 50 minutes, with a summary; ARCH=arm64: on that machine
 	@MINUTES='$(MINUTES)' $(harness)/verbs/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...

@@ -4,7 +4,7 @@
 # test.sh [test|check|kunit|all|rest|arch NAME...]: run suites, print their results
 # in TAP as they come, then a summary, what failed and why, and "N passed, N failed".
 # A skipped test has failed, and so has one that was planned and never reported.
-# "test" takes twenty minutes; with MINUTES= it goes on with what it leaves out, and
+# "test" takes fifty minutes; with MINUTES= it goes on with what it leaves out, and
 # begins no suite after so many. "all" takes days: "rest" is what it has beyond these.
 #
 # What takes hours may be stopped and goes on later: "all" and "rest" keep what a
@@ -164,7 +164,7 @@ other_base()
 	BASE=6.12 suite selftests-6.12 selftests default two
 }
 
-# A newcomer waits for these: they take twenty minutes on two idle cores.
+# A newcomer waits for these: they take fifty minutes on two cores.
 first_tests()
 {
 	"$harness/verbs/kernel.sh" >/dev/null
