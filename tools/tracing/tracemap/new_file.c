@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "new_file.h"
+#include "temp_file.h"
 
 int new_file_begin(struct new_file *f, const char *path)
 {
 	char *copy = strdup(path);
-	int error;
 
 	*f = (struct new_file){ .fd = -1, .path = path };
 	if (!copy || asprintf(&f->name, "%s.%d.new", path, getpid()) < 0) {
@@ -24,14 +24,12 @@ int new_file_begin(struct new_file *f, const char *path)
 		free(copy);
 		return -ENOMEM;
 	}
-	f->fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0644);
-	error = errno;
+	f->fd = temp_file_in(dirname(copy), 0644);
 	free(copy);
-	if (f->fd < 0 && (error == EOPNOTSUPP || error == EISDIR || error == EINVAL)) {
-		f->fd = open(f->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		error = errno;
-	}
-	return f->fd < 0 ? -error : 0;
+	if (f->fd != -EOPNOTSUPP)
+		return f->fd < 0 ? f->fd : 0;
+	f->fd = open(f->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	return f->fd < 0 ? -errno : 0;
 }
 
 static bool is_named(const struct new_file *f)

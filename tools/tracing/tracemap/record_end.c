@@ -37,7 +37,7 @@ void record_end_bytes(char *text, size_t size, uint64_t bytes)
 void record_end_gone(struct record_end *e)
 {
 	if (!e->pipe_gone)
-		say("standard output: its reader has ended: the recording ends, and nobody has it");
+		say("standard output: its reader has ended: the recording ends, and is lost");
 	e->pipe_gone = true;
 }
 

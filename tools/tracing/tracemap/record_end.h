@@ -20,7 +20,7 @@
  * @compress: whether to compress it
  * @quiet: whether to be silent about what takes a while
  * @write_failed: the error of @recording has been said
- * @pipe_gone: nobody reads @pipe any more, and that has been said
+ * @pipe_gone: the reader of @pipe has ended, and the user was told so
  * @failed: something failed, and that has been said
  * @compressed: set to the bytes of the whole file, if it is compressed
  */
@@ -37,7 +37,7 @@ struct record_end {
 	uint64_t compressed;
 };
 
-/* Nobody has the recording: say so, once. */
+/* The reader of the pipe has ended, and the recording is lost: tell the user once. */
 void record_end_gone(struct record_end *e);
 
 /* Make the file of it. Returns false if something failed, which the user was told. */

@@ -21,7 +21,7 @@ int sink_check(void);
  */
 int sink_take_stdout(void);
 
-/* Whether nobody reads it any more. */
+/* Whether the program that reads it has ended. */
 bool sink_is_gone(int fd);
 
 /*

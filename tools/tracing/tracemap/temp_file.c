@@ -19,7 +19,6 @@ const char *temp_folder(void)
 	return access("/var/tmp", W_OK) ? "/tmp" : "/var/tmp";
 }
 
-/* Not every file system makes files without a name. */
 static int make_and_unlink(void)
 {
 	char *path;
@@ -35,11 +34,18 @@ static int make_and_unlink(void)
 	return fd < 0 ? -error : fd;
 }
 
+int temp_file_in(const char *folder, mode_t mode)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+
+	if (fd < 0 && (errno == EISDIR || errno == EINVAL))
+		return -EOPNOTSUPP;
+	return fd < 0 ? -errno : fd;
+}
+
 int temp_file(void)
 {
-	int fd = open(temp_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = temp_file_in(temp_folder(), 0600);
 
-	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-		return make_and_unlink();
-	return fd < 0 ? -errno : fd;
+	return fd == -EOPNOTSUPP ? make_and_unlink() : fd;
 }

@@ -6,10 +6,15 @@
 #ifndef _TRACEMAP_TEMP_FILE_H
 #define _TRACEMAP_TEMP_FILE_H
 
+#include <sys/types.h>
+
 /* $TMPDIR, or /var/tmp, which is on a disk where /tmp may be memory, or /tmp. */
 const char *temp_folder(void);
 
 /* A new file there. Returns its descriptor or a negative errno. */
 int temp_file(void);
+
+/* The same in that folder; -EOPNOTSUPP if its file system makes no files without a name. */
+int temp_file_in(const char *folder, mode_t mode);
 
 #endif /* _TRACEMAP_TEMP_FILE_H */

@@ -124,7 +124,7 @@ static int write_parts(int fd, struct iovec *part, int nr, uint64_t at)
 	return 0;
 }
 
-static int write_at(int fd, const void *data, size_t size, uint64_t at)
+int trace_dat_write_at(int fd, const void *data, size_t size, uint64_t at)
 {
 	struct iovec part = { (void *)data, size };
 
@@ -139,7 +139,7 @@ static uint64_t table_size(const struct trace_dat *dat)
 
 static int write_table(struct trace_dat *dat)
 {
-	return write_at(dat->fd, dat->regions, table_size(dat), dat->table);
+	return trace_dat_write_at(dat->fd, dat->regions, table_size(dat), dat->table);
 }
 
 /* A name is on the disk before what it stood for goes, and is gone before FILE says so. */
@@ -307,7 +307,7 @@ static int write_head(struct trace_dat *dat, const struct bytes *head)
 	trace_head_clock(dat->head, dat->behind->clock, sizeof(dat->behind->clock));
 	for (unsigned int i = 0; i < dat->nr_cpus; i++)
 		dat->regions[i] = (struct region){ .offset = data_offset(dat) };
-	ret = write_at(dat->fd, head->data, head->size, 0);
+	ret = trace_dat_write_at(dat->fd, head->data, head->size, 0);
 	if (!ret)
 		ret = write_table(dat);
 	return !ret && fsync(dat->fd) ? -errno : ret;
@@ -671,7 +671,7 @@ static ssize_t copy_by_buffer(int from, uint64_t from_at, int to, uint64_t to_at
 
 	if (n < 0)
 		return -errno;
-	ret = write_at(to, buffer, n, to_at);
+	ret = trace_dat_write_at(to, buffer, n, to_at);
 	return ret ? ret : n;
 }
 
@@ -1084,6 +1084,11 @@ const struct trace_head *trace_dat_head(const struct trace_dat *dat)
 uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu)
 {
 	return dat->parts[cpu].size;
+}
+
+int trace_dat_cpu_fd(const struct trace_dat *dat, unsigned int cpu)
+{
+	return dat->parts[cpu].fd;
 }
 
 int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to,

@@ -164,10 +164,14 @@ int trace_dat_replace(struct trace_dat *dat, int (*write)(void *arg, int fd), vo
 /* For those who write it in another form: its head, and the data of a CPU. */
 const struct trace_head *trace_dat_head(const struct trace_dat *dat);
 uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu);
+int trace_dat_cpu_fd(const struct trace_dat *dat, unsigned int cpu);
 
 /* Read @size bytes of these, from @at on. Returns 0 or a negative errno. */
 int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to,
 		   size_t size);
+
+/* Write all of @data from @at on. Returns 0 or a negative errno. */
+int trace_dat_write_at(int fd, const void *data, size_t size, uint64_t at);
 
 /* Whether the file is one that trace_dat_restore() would have to finish. */
 bool trace_dat_is_unfinished(const char *path);

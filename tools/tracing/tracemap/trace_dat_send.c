@@ -28,30 +28,14 @@ static int send_front(const struct trace_dat *dat,
 	return ret;
 }
 
-static int send_cpu(const struct trace_dat *dat, unsigned int cpu,
-		    int (*put)(void *arg, const void *data, size_t size), void *arg)
-{
-	static char buffer[1 << 16];
-	uint64_t left = trace_dat_cpu_size(dat, cpu);
-	int ret = 0;
-
-	for (uint64_t at = 0; left && !ret; ) {
-		size_t size = left < sizeof(buffer) ? left : sizeof(buffer);
-
-		ret = trace_dat_read(dat, cpu, at, buffer, size) ?: put(arg, buffer, size);
-		at += size;
-		left -= size;
-	}
-	return ret;
-}
-
 int trace_dat_send(const struct trace_dat *dat,
 		   int (*put)(void *arg, const void *data, size_t size), void *arg)
 {
 	int ret = send_front(dat, put, arg);
 
 	for (unsigned int i = 0; i < trace_head_nr_cpus(trace_dat_head(dat)) && !ret; i++)
-		ret = send_cpu(dat, i, put, arg);
+		ret = trace_dat_send_file(trace_dat_cpu_fd(dat, i), trace_dat_cpu_size(dat, i),
+					  put, arg);
 	return ret;
 }
 

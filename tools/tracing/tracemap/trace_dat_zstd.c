@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <zstd.h>
 
@@ -60,27 +59,9 @@ struct writer {
 
 /* ---- Bytes to the file ---- */
 
-static int write_at(int fd, const void *from, size_t size, uint64_t at)
-{
-	const char *data = from;
-
-	while (size) {
-		ssize_t n = pwrite(fd, data, size, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		data += n;
-		at += n;
-		size -= n;
-	}
-	return 0;
-}
-
 static int append(struct writer *w, const void *data, size_t size)
 {
-	int ret = write_at(w->fd, data, size, w->at);
+	int ret = trace_dat_write_at(w->fd, data, size, w->at);
 
 	w->at += size;
 	return ret;
@@ -143,7 +124,7 @@ static int append_part(struct writer *w, enum trace_head_part part, const char *
 		append_compressed(w, plain.data, plain.size, out, room);
 	/* How long it is stands at the end of what is in front of it. */
 	size = w->at - begin - 16;
-	ret = ret ?: write_at(w->fd, &size, sizeof(size), begin + 8);
+	ret = ret ?: trace_dat_write_at(w->fd, &size, sizeof(size), begin + 8);
 	add_option(&w->options, part, &begin, sizeof(begin));
 	bytes_free(&section);
 	bytes_free(&plain);
@@ -237,7 +218,7 @@ static int append_buffer(struct writer *w)
 		ret = append_cpu(w, i);
 	size = w->at - begin - 16;
 	add_buffer(w, begin);
-	return ret ?: write_at(w->fd, &size, sizeof(size), begin + 8);
+	return ret ?: trace_dat_write_at(w->fd, &size, sizeof(size), begin + 8);
 }
 
 /* ---- All of it ---- */
@@ -288,7 +269,7 @@ static int append_end(struct writer *w, uint64_t where)
 	if (w->options.error)
 		return w->options.error;
 	ret = append_options(w) ?: append_strings(w);
-	return ret ?: write_at(w->fd, &begin, sizeof(begin), where);
+	return ret ?: trace_dat_write_at(w->fd, &begin, sizeof(begin), where);
 }
 
 static int write_all(struct writer *w)

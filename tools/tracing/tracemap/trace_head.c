@@ -420,23 +420,6 @@ static void tell_options(const struct trace_head *head, struct bytes *to)
 	}
 }
 
-int trace_head_write(const struct trace_head *head, struct bytes *to)
-{
-	tell_begin(head, '6', to);
-	tell_header_info(head, to);
-	tell_tracers(head, to);
-	tell_formats(head, to);
-	tell32(to, &head->kallsyms);
-	tell32(to, &head->printk);
-	tell64(to, &head->cmdlines);
-	bytes_add_u32(to, head->nr_cpus);
-	bytes_add(to, "options  ", 10);
-	tell_options(head, to);
-	bytes_add_u16(to, 0);
-	bytes_add(to, "flyrecord", 10);
-	return to->error;
-}
-
 void trace_head_write_part(const struct trace_head *head, enum trace_head_part part,
 			   struct bytes *to)
 {
@@ -466,6 +449,19 @@ void trace_head_write_part(const struct trace_head *head, enum trace_head_part p
 		tell64(to, &head->cmdlines);
 		break;
 	}
+}
+
+int trace_head_write(const struct trace_head *head, struct bytes *to)
+{
+	tell_begin(head, '6', to);
+	for (int part = TRACE_HEAD_INFO; part <= TRACE_HEAD_CMDLINES; part++)
+		trace_head_write_part(head, part, to);
+	bytes_add_u32(to, head->nr_cpus);
+	bytes_add(to, "options  ", 10);
+	tell_options(head, to);
+	bytes_add_u16(to, 0);
+	bytes_add(to, "flyrecord", 10);
+	return to->error;
 }
 
 unsigned int trace_head_nr_cpus(const struct trace_head *head)
