@@ -188,23 +188,26 @@ try_alone()
 	echo "$1 found $2$failed" >>"$known/results"
 }
 
-by_selftests()
+# in_guests KIND: the faults of that kind, in several guests at once
+in_guests()
 {
 	local n
+	for ((n = 1; n <= guests; n++)); do
+		try_selftests "$1$n" "$1" &
+	done
+	wait
+}
+
+by_selftests()
+{
 	: >"$known/results"
 	while read -r fault program; do
 		at_once "$guests" try_alone "$fault" "$program"
 	done < <(trials alone)
 	wait
-	for ((n = 1; n <= guests; n++)); do
-		try_selftests $n plain &
-	done
-	wait
+	in_guests plain
 	# CPUs that really run at the same time
-	for ((n = 1; n <= guests; n++)); do
-		THREAD=multi try_selftests "race$n" race &
-	done
-	wait
+	THREAD=multi in_guests race
 }
 
 # Called on the last line: a shell reads on in a file that changes while it runs.

@@ -211,12 +211,12 @@ def not_on(tree, base):
 
 
 def main():
-    tree, what = sys.argv[1:3] if len(sys.argv) in (3, 4) else ('', '')
+    tree, what, *base = sys.argv[1:] if len(sys.argv) > 2 else ('', '')
     if what == 'table':
         table(tree)
         return
-    if what == 'not-on':
-        not_on(tree, sys.argv[3])
+    if what == 'not-on' and base:
+        not_on(tree, base[0])
         return
     check = globals().get(f'check_{what}')
     if not check:
