@@ -50,7 +50,7 @@ counts()
 scratch
 mkdir "$work/with"
 echo 'came along' >"$work/with/file"
-echo 1..21
+echo 1..23
 check "a command's output and status come back"	\
 	ends 7 '^came along$' 'cat file; exit 7' WITH="$work/with"
 check "a program of the host runs with its libraries" \
@@ -58,6 +58,9 @@ check "a program of the host runs with its libraries" \
 check "a guest has the processors asked for" \
 	ends 0 '^3$' 'grep -c ^processor /proc/cpuinfo' SMP=3
 check "a panic is told"		ends 121 PANICKED 'echo c >/proc/sysrq-trigger'
+int3='echo "Oops: int3: 0000 [#1]" >/dev/kmsg; echo "Code: 74 0c e8 <6d> b6" >/dev/kmsg'
+check "a failure of the emulator is told"	ends 119 'RAN OLD CODE' "$int3; echo c >/proc/sysrq-trigger"
+check "an int3 that is in memory is none"	ends 121 PANICKED "${int3/e8/cc}; echo c >/proc/sysrq-trigger"
 check "a hang is told"		ends 122 HUNG 'sleep 1000' LIMIT=60
 check "a death is told"		ends 123 DIED 'reboot -f'
 check "silence is told"		ends 124 'SAID NOTHING' 'sleep 1000' LIMIT=20 APPEND=loglevel=0

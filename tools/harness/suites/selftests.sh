@@ -66,13 +66,42 @@ commands()
 	done
 }
 
+# by_program FILE: what comes in goes out once the program that said it has ended; FILE.last
+# gets what the last one said, FILE.begun how many have begun.
+by_program()
+{
+	gawk -v last="$1.last" -v begun="$1.begun" '
+		/^# \.\/.* \(at [0-9]+ s\)$/	{ printf "%s", said; fflush(); said = ""; programs++ }
+		{ said = said $0 "\n" }
+		END { printf "%s", said >last; print programs + 0 >begun }'
+}
+
+# run_commands FILE: its programs in a guest. Where the emulator has failed, the one that
+# ran and those after it go to another guest.
+run_commands()
+{
+	local status
+
+	set +e
+	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/verbs/guest.sh" "$(in_turn <"$1")" | by_program "$1"
+	status=${PIPESTATUS[0]}
+	set -e
+	if [ "$status" -eq 119 ] && [ -s "$1" ]; then
+		tail -n "+$(cat "$1.begun")" "$1" >"$1.left"
+		THREAD=single run_commands "$1.left"
+		return
+	fi
+	cat "$1.last"
+	return "$status"
+}
+
 # run_list FILE: the programs it names. Each says its plan first: one that dies
 # is missed by its results.
 run_list()
 {
 	[ -s "$work/with/$1" ] || return 0
-	WITH=$work/with LIMIT=${LIMIT:-3600} "$harness/verbs/guest.sh" \
-		"$(commands <"$work/with/$1" | in_turn)"
+	commands <"$work/with/$1" >"$work/$1.commands"
+	run_commands "$work/$1.commands"
 }
 
 # Those that make the kernel patch its code want one emulation thread, the
@@ -98,20 +127,23 @@ status=0
 quick=${2:+kmemleak=off}
 export SMP=3 APPEND="maxcpus=2 $quick"
 run_list even >"$work/even.tap" &
+even=$!
 run_list odd || status=$?
-wait $! || status=$?
+wait $even || status=$?
 cat "$work/even.tap"
 export SMP=2 APPEND=
 run_list leaking >"$work/leaking.tap" &
+leaking=$!
 # After a lockdown nobody can ask for leaks.
 APPEND=kmemleak=off run_list apart || status=$?
 APPEND=$quick THREAD=single run_list patching || status=$?
-wait $! || status=$?
+wait $leaking || status=$?
 cat "$work/leaking.tap"
 # These take longer than all others.
 export LIMIT=${LIMIT:-10800}
 run_list failing >"$work/failing.tap" &
+failing=$!
 THREAD=single run_list failing_patching || status=$?
-wait $! || status=$?
+wait $failing || status=$?
 cat "$work/failing.tap"
 exit $status
