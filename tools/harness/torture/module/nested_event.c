@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * nested_event: interrupt the writer of an event at each of its instructions
+ *
+ * A task writes an event into a ring buffer of its own with the processor's trap
+ * flag set. At the n-th trap, for each n there is, the handler, which is in the
+ * context of an NMI, writes another event, or has an interrupt do it that comes
+ * before the next instruction. What the buffer gives then is compared with what
+ * was written: each event once, whole, at no earlier time than the one before it,
+ * and all of them as soon as the task has committed its own.
+ *
+ * The results are lines of the kernel's log, "nested_event: ok NAME" and "nested_event:
+ * not ok NAME". insmod ends when all have been told.
+ */
+#include <linux/delay.h>
+#include <linux/irq_work.h>
+#include <linux/kdebug.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/ring_buffer.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <asm/debugreg.h>
+#include <asm/processor-flags.h>
+
+#define NEVER		ULONG_MAX
+#define WORDS_MAX	16
+#define EVENTS_MAX	1024
+
+/* What an event says: how many words, and which number in each of them. */
+struct nested_payload {
+	u32	words;
+	u32	seq[WORDS_MAX];
+};
+
+/* Who interrupts whom. */
+enum nested_by { BY_NMI, BY_IRQ, BY_IRQ_AND_NMI, NR_BY };
+
+static const char * const by_names[NR_BY] = { "nmi", "irq", "irq_and_nmi" };
+
+/* Where the event that is interrupted comes to lie, and what is done with it. */
+struct nested_case {
+	const char	*name;
+	unsigned int	fill;		/* events before it */
+	unsigned int	words;
+	unsigned int	late_ms;	/* after them */
+	unsigned int	stride;		/* of the traps that are tried */
+	bool		discard;
+	bool		overwrite;	/* so many events that the oldest are gone */
+};
+
+static unsigned int only;
+module_param(only, uint, 0444);
+MODULE_PARM_DESC(only, "the number of the test to run, 0 for all");
+
+static struct trace_buffer *buffer;
+static struct irq_work work;
+static u32 next_seq;
+
+/* Of the traps of one event: only its CPU has any. */
+static struct {
+	bool		on;
+	unsigned long	seen;
+	unsigned long	at;
+	enum nested_by	by;
+	/* Inside the interrupt's event, the traps start anew. */
+	unsigned long	irq_at;
+	bool		in_irq;
+} trap;
+
+static struct {
+	DECLARE_BITMAP(kept, EVENTS_MAX);	/* not yet read */
+	bool		refused;	/* for one there was no room */
+	bool		late;		/* the interrupt came when the event was written */
+} written;
+
+static void nested_keep(u32 seq)
+{
+	if (seq < EVENTS_MAX)
+		set_bit(seq, written.kept);
+}
+
+static __always_inline void set_trap_flag(void)
+{
+	asm volatile("pushfq; orq %0, (%%rsp); popfq" : : "i" (X86_EFLAGS_TF) : "memory", "cc");
+}
+
+static __always_inline void clear_trap_flag(void)
+{
+	asm volatile("pushfq; andq %0, (%%rsp); popfq"
+		     : : "i" (~(long)X86_EFLAGS_TF) : "memory", "cc");
+}
+
+/* Nothing is called between reserve and commit that is not in line. */
+static __always_inline void write_event(unsigned int words, bool discard, bool stepped)
+{
+	struct ring_buffer_event *event;
+	struct nested_payload *payload;
+	u32 seq = next_seq++;
+	unsigned int i;
+
+	if (stepped)
+		set_trap_flag();
+	event = ring_buffer_lock_reserve(buffer, offsetof(struct nested_payload, seq[words]));
+	if (event) {
+		payload = ring_buffer_event_data(event);
+		payload->words = words;
+		for (i = 0; i < words; i++)
+			payload->seq[i] = seq;
+		if (discard)
+			ring_buffer_discard_commit(buffer, event);
+		else
+			ring_buffer_unlock_commit(buffer, event);
+	}
+	if (stepped)
+		clear_trap_flag();
+	if (event && !discard)
+		nested_keep(seq);
+	if (!event)
+		written.refused = true;
+}
+
+static noinline void write_plain(unsigned int words)
+{
+	write_event(words, false, false);
+}
+
+static noinline void write_stepped(unsigned int words, bool discard)
+{
+	trap.on = true;
+	write_event(words, discard, true);
+	trap.on = false;
+}
+
+/* Before the instruction that the NMI's return goes to. */
+static void write_from_irq(struct irq_work *irq_work)
+{
+	written.late = !trap.on;
+	if (trap.by == BY_IRQ) {
+		write_plain(1);
+		return;
+	}
+	trap.in_irq = true;
+	trap.seen = 0;
+	write_stepped(1, false);
+	trap.in_irq = false;
+}
+
+static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
+{
+	struct die_args *args = data;
+	unsigned long *dr6 = (unsigned long *)args->err;
+	unsigned long at = trap.in_irq ? trap.irq_at : trap.at;
+
+	if (val != DIE_DEBUG || !(*dr6 & DR_STEP))
+		return NOTIFY_DONE;
+	*dr6 &= ~DR_STEP;
+	if (!trap.on) {
+		args->regs->flags &= ~X86_EFLAGS_TF;
+		return NOTIFY_STOP;
+	}
+	if (trap.seen++ == at) {
+		if (trap.in_irq || trap.by == BY_NMI)
+			write_plain(2);
+		else
+			irq_work_queue(&work);
+	}
+	/* What comes after is as ever. An interrupt returns to the flags it came with. */
+	if (trap.seen > at)
+		args->regs->flags &= ~X86_EFLAGS_TF;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block trap_notifier = { .notifier_call = handle_trap };
+
+static const char *check_event(struct ring_buffer_event *event, u32 *seq)
+{
+	struct nested_payload *payload = ring_buffer_event_data(event);
+	unsigned int i;
+
+	if (!payload->words || payload->words > WORDS_MAX)
+		return "an event of no size that was written";
+	*seq = payload->seq[0];
+	for (i = 1; i < payload->words; i++) {
+		if (payload->seq[i] != *seq)
+			return "an event in pieces";
+	}
+	if (*seq >= EVENTS_MAX || !test_and_clear_bit(*seq, written.kept))
+		return "an event that was not written, or twice";
+	return NULL;
+}
+
+/* NULL, or what is wrong. Of the events that were overwritten the count is known. */
+static const char *check_buffer(int cpu, bool overwrite)
+{
+	unsigned long lost, gone = 0, there = ring_buffer_entries_cpu(buffer, cpu);
+	struct ring_buffer_event *event;
+	u64 ts = 0, before = 0;
+	const char *wrong;
+	u32 seq;
+
+	while ((event = ring_buffer_consume(buffer, cpu, &ts, &lost))) {
+		gone += lost;
+		wrong = check_event(event, &seq);
+		if (wrong)
+			return wrong;
+		if (ts < before)
+			return "time went back";
+		before = ts;
+		there--;
+	}
+	if (ts > ring_buffer_time_stamp(buffer))
+		return "an event of the time to come";
+	if (there)
+		return "not as many events as it says";
+	if (gone != (overwrite ? ring_buffer_overrun_cpu(buffer, cpu) : 0))
+		return "a loss that does not add up";
+	if (bitmap_weight(written.kept, EVENTS_MAX) != gone)
+		return "an event is missing";
+	if (written.refused)
+		return "an event was refused";
+	return NULL;
+}
+
+static void fill(const struct nested_case *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->fill; i++)
+		write_plain(WORDS_MAX);
+	if (c->late_ms)
+		msleep(c->late_ms);
+}
+
+/* One event, interrupted at one instruction. @traps: how many there were */
+static const char *write_and_check(const struct nested_case *c, enum nested_by by, unsigned long at,
+				   unsigned long irq_at, unsigned long *traps)
+{
+	const char *wrong;
+	int cpu;
+
+	bitmap_zero(written.kept, EVENTS_MAX);
+	written.refused = false;
+	written.late = false;
+	next_seq = 0;
+	migrate_disable();
+	cpu = smp_processor_id();
+	fill(c);
+
+	preempt_disable();
+	trap.by = by;
+	trap.seen = 0;
+	trap.at = at;
+	trap.irq_at = irq_at;
+	write_stepped(c->words, c->discard);
+	*traps = trap.seen;
+	preempt_enable();
+
+	irq_work_sync(&work);
+	wrong = check_buffer(cpu, c->overwrite);
+	migrate_enable();
+	if (!wrong && at != NEVER && (written.late || next_seq < c->fill + 2))
+		wrong = "nothing interrupted it";
+	return wrong;
+}
+
+/* In a buffer that is new: to reset one takes a grace period. */
+static const char *interrupt_at(const struct nested_case *c, enum nested_by by, unsigned long at,
+				unsigned long irq_at, unsigned long *traps)
+{
+	const char *wrong;
+
+	buffer = ring_buffer_alloc(8 * PAGE_SIZE, RB_FL_OVERWRITE);
+	if (!buffer)
+		return "no memory";
+	wrong = write_and_check(c, by, at, irq_at, traps);
+	ring_buffer_free(buffer);
+	return wrong;
+}
+
+static void run_case(const struct nested_case *c, enum nested_by by)
+{
+	unsigned long traps = 0, seen, at, irq_at = 0, tried = 0;
+	const char *wrong = interrupt_at(c, BY_NMI, NEVER, 0, &traps);
+
+	/* The first time is not like the others where a kernel does something once. */
+	if (!wrong)
+		wrong = interrupt_at(c, BY_NMI, NEVER, 0, &traps);
+	for (at = 0; !wrong && at < traps; at += c->stride) {
+		wrong = interrupt_at(c, by, at, irq_at, &seen);
+		/* Some instruction of the interrupt's event, another one each time. */
+		irq_at = (irq_at + 89) % traps;
+		tried++;
+		cond_resched();
+	}
+	if (wrong)
+		pr_info("nested_event: # %s, at instruction %lu of %lu\n",
+			wrong, at - c->stride, traps);
+	pr_info("nested_event: %sok nested.%s.%s\n", wrong ? "not " : "", c->name, by_names[by]);
+	if (!wrong)
+		pr_info("nested_event: # %lu of %lu instructions\n", tried, traps);
+}
+
+/* An event of all words takes 72 bytes, 56 fill a sub-buffer of 4 KiB up to 48 bytes. */
+static const struct nested_case cases[] = {
+	{ .name = "first_of_a_sub_buffer", .fill = 0, .words = 4, .stride = 1 },
+	{ .name = "in_the_middle", .fill = 10, .words = 4, .stride = 1 },
+	{ .name = "last_of_a_sub_buffer", .fill = 56, .words = 10, .stride = 1 },
+	{ .name = "on_the_next_sub_buffer", .fill = 56, .words = 16, .stride = 1 },
+	{ .name = "overwriting_others", .fill = 56 * 8, .words = 16, .stride = 3,
+	  .overwrite = true },
+	{ .name = "with_a_time_extend", .fill = 3, .words = 4, .stride = 8,
+	  .late_ms = 150 },
+	{ .name = "discarded", .fill = 10, .words = 4, .stride = 1, .discard = true },
+	{ .name = "discarded_on_the_next_sub_buffer", .fill = 56, .words = 16,
+	  .stride = 1, .discard = true },
+};
+
+static int __init nested_event_init(void)
+{
+	unsigned int i;
+
+	init_irq_work(&work, write_from_irq);
+	register_die_notifier(&trap_notifier);
+	for (i = 0; i < ARRAY_SIZE(cases) * NR_BY; i++) {
+		if (!only || only == i + 1)
+			run_case(&cases[i / NR_BY], i % NR_BY);
+	}
+	unregister_die_notifier(&trap_notifier);
+	return 0;
+}
+
+static void __exit nested_event_exit(void)
+{
+}
+
+module_init(nested_event_init);
+module_exit(nested_event_exit);
+MODULE_DESCRIPTION("Interrupts the writer of an event at each instruction");
+MODULE_LICENSE("GPL");
