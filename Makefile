@@ -21,7 +21,7 @@ help:		## what can be done (this)
 demo: packages	## boot the kernel and stream its events with the tracemap command
 	@$(harness)/verbs/demo.sh
 
-test: packages-test	## what finds most in 50 minutes, with a summary; ARCH=arm64: on that machine
+test: packages-test	## what finds most in 20 minutes, with a summary; ARCH=arm64: on that machine
 	@MINUTES='$(MINUTES)' $(harness)/verbs/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
 
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...

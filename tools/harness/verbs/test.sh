@@ -4,7 +4,7 @@
 # test.sh [test|check|kunit|all|rest|arch NAME...]: run suites, print their results
 # in TAP as they come, then a summary, what failed and why, and "N passed, N failed".
 # A skipped test has failed, and so has one that was planned and never reported.
-# "test" takes fifty minutes; with MINUTES= it goes on with what it leaves out, and
+# "test" takes twenty minutes; with MINUTES= it goes on with what it leaves out, and
 # begins no suite after so many. "all" takes days: "rest" is what it has beyond these.
 #
 # What takes hours may be stopped and goes on later: "all" and "rest" keep what a
@@ -137,9 +137,9 @@ joined()
 without_guests()
 {
 	renice -n 10 $BASHPID >/dev/null
-	FLAVOUR=debug "$harness/verbs/kernel.sh" >/dev/null || :
 	suite kunit
 	suite check
+	((!until)) || FLAVOUR=debug "$harness/verbs/kernel.sh" >/dev/null || :
 }
 
 # all_but DIR SUFFIX NAME...: the files of a folder with that suffix, without it, but these
@@ -152,19 +152,13 @@ all_but()
 
 # On the debug flavour: they map, unmap, resize, remove and run out of what others hold.
 lifetimes=(contention_test lifetime_test live_history_test live_map_test subbuf_test)
-# Of the command: what most users do.
-verbs=(record session stream)
+# Of the series for 6.12: the mends of mainline's mapping, reading and the live view.
+mended=(live_index_test live_test meta_test mmap_test reader_test)
+# Of the command: what can go wrong while a writer goes on.
+verbs=(session stream)
 
-# Of the series for 6.12, where 6.1 is tested: the mends of mainline's mapping, reading and
-# the live view.
-other_base()
-{
-	[ "$linux" = 6.1 ] || return 0
-	suite fixes-files fixes files
-	BASE=6.12 suite selftests-6.12 selftests default two
-}
-
-# A newcomer waits for these: they take fifty minutes on two cores.
+# A newcomer waits for these: they take twenty minutes on two cores. Of the faults that
+# make mutants plants, KUnit and the selftests on the default flavour find all but a few.
 first_tests()
 {
 	"$harness/verbs/kernel.sh" >/dev/null
@@ -174,23 +168,27 @@ first_tests()
 	suite samples
 	suite library library host ours
 	KERNELS=ours SANITIZE=yes suite command command "${verbs[@]}"
-	other_base
+	if [ "$linux" = 6.1 ]; then
+		suite fixes-files fixes files
+		TESTS=${mended[*]} BASE=6.12 suite selftests-6.12 selftests default two
+	fi
 	joined
-	TESTS=${lifetimes[*]} suite lifetimes-debug selftests debug two
-	suite torture-debug torture debug
-	suite random random debug
 }
 
 # What they leave out, in the order of what finds most in a minute.
 more_tests()
 {
 	local tests=$top/tools/testing/selftests/ring-buffer verbs_tests=$top/tools/tracing/tracemap/tests
-	local programs others
+	local programs others on_other_base
 	mapfile -t programs < <(all_but "$tests" .c "${lifetimes[@]}" | grep '_test$')
+	mapfile -t on_other_base < <(all_but "$tests" .c "${mended[@]}" | grep '_test$')
 	mapfile -t others < <(all_but "$verbs_tests" .guest "${verbs[@]}")
 
+	TESTS=${lifetimes[*]} suite lifetimes-debug selftests debug two
 	# Its guest has one emulation thread, and leaves a processor to others that do not go by time.
 	aside suite ftrace
+	suite torture-debug torture debug
+	suite random random debug
 	suite kcsan
 	suite torture-default torture default
 	suite kunit-debug kunit debug
@@ -198,6 +196,9 @@ more_tests()
 	suite bpf
 	joined
 	KERNELS=ours SANITIZE=yes suite command-others command "${others[@]}"
+	if [ "$linux" = 6.1 ]; then
+		TESTS=${on_other_base[*]} BASE=6.12 suite others-6.12 selftests default two
+	fi
 	suite terminal
 	suite library-kernels library stock 6.12 special formats cost
 	TESTS=${programs[*]} suite selftests-debug selftests debug "${halved[@]}"
