@@ -7,10 +7,12 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "cpu.h"
@@ -224,6 +226,126 @@ static void test_cut_off_loss(void)
 	check(next_error(cpu) == -ENODATA);
 	tracemap_cpu_close(cpu);
 	close(fd);
+}
+
+/*
+ * trace_pipe_raw with sub-buffers that are full, but for those behind the last loss: a read()
+ * of fewer bytes gets all events but the last, and the number of those lost before.
+ */
+static struct raw {
+	int fd;
+	uint32_t pages, losses;		/* to come; a loss is before each of the first ones */
+	uint32_t value;			/* of the next event */
+	uint32_t reads;
+	bool leaves;			/* the last event of a sub-buffer is yet to be read */
+	bool large;			/* each event is a sub-buffer */
+	bool exact;			/* a read() of fewer bytes leaves no zeroes to the next */
+	uint32_t there, end;		/* bytes up to @end of @page that nobody has asked for */
+	struct subbuf_make page;
+} raw = { .fd = -1 };
+
+__typeof__(fstatfs) __real_fstatfs64;
+__typeof__(read) __real_read;
+
+int __wrap_fstatfs64(int fd, struct statfs *fs)
+{
+	int ret = __real_fstatfs64(fd, fs);
+
+	if (fd == raw.fd)
+		fs->f_type = TRACEFS_MAGIC;
+	return ret;
+}
+
+static int raw_put_large(void)
+{
+	uint32_t data[1018] = { raw.value++ };
+
+	check(make_event(&raw.page, raw.page.ts + 1, data, sizeof(data)));
+	return 0;
+}
+
+/* 50 events of 80 bytes and one of 76 leave no room for a number. */
+static void raw_make(size_t size)
+{
+	struct subbuf_format f = HOST_FORMAT;
+	bool full = raw.losses > 0, whole = size >= f.subbuf_size;
+	int n = raw.leaves ? 1 : full ? 50 + whole : 20;
+
+	make_begin(&raw.page, &f, 1000 * raw.value);
+	if (raw.large)
+		n = raw_put_large();
+	while (n--)
+		put_event(&raw.page, 1, raw.value++, n ? 19 : 18);
+	make_finish(&raw.page, raw.leaves || !full ? 0 : whole ? -1 : 7);
+	raw.leaves = full && !whole && !raw.leaves;
+	raw.pages -= !raw.leaves;
+	raw.losses -= full && !raw.leaves;
+	raw.there = raw.exact && !whole ? size : f.subbuf_size;
+	raw.end = raw.there;
+}
+
+ssize_t __wrap_read(int fd, void *to, size_t size)
+{
+	if (fd != raw.fd)
+		return __real_read(fd, to, size);
+	raw.reads++;
+	if (!raw.there && !raw.pages) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (!raw.there && (raw.large ? size < 4096 : size < 100))
+		return 0;
+	if (!raw.there)
+		raw_make(size);
+	size = size < raw.there ? size : raw.there;
+	memcpy(to, raw.page.bytes + raw.end - raw.there, size);
+	raw.there -= size;
+	return size;
+}
+
+/* Returns how many events were lost, of which there is no number, and adds up the others. */
+static uint32_t read_raw(struct tracemap_cpu *cpu, uint32_t pages, uint32_t losses, uint64_t *lost)
+{
+	struct tracemap_record rec;
+	uint32_t unknown = 0, value = raw.value;
+
+	raw.pages = pages;
+	raw.losses = losses;
+	while (tracemap_cpu_next(cpu, &rec) == 1) {
+		check(value_of(&rec, subbuf__host_big) == value++);
+		if (rec.missed == TRACEMAP_MISSED_UNKNOWN)
+			unknown++;
+		else
+			*lost += rec.missed;
+	}
+	check(value == raw.value && !raw.pages);
+	return unknown;
+}
+
+/* At the beginning, and from the second loss in a row on, each is told with its number. */
+static void test_full_subbufs(void)
+{
+	struct subbuf_format f = HOST_FORMAT;
+	struct tracemap_cpu *cpu;
+	uint64_t lost = 0;
+
+	raw.fd = new_file();
+	check(!fcntl(raw.fd, F_SETFL, O_NONBLOCK));
+	cpu = open_file(raw.fd, &f);
+	check(read_raw(cpu, 10, 5, &lost) == 0 && lost == 35);
+	/* Far from a loss, a sub-buffer is one read(). */
+	raw.reads = 0;
+	check(read_raw(cpu, 100, 0, &lost) == 0 && raw.reads == 101);
+	check(read_raw(cpu, 10, 5, &lost) == 1 && lost == 35 + 28);
+	raw.large = true;
+	check(read_raw(cpu, 10, 5, &lost) == 5);
+	raw.large = false;
+	raw.exact = true;
+	lost = 0;
+	check(read_raw(cpu, 10, 5, &lost) == 1 && lost == 28);
+	tracemap_cpu_close(cpu);
+	close(raw.fd);
+	raw.fd = -1;
 }
 
 static void test_damage(void)
@@ -997,6 +1119,7 @@ static const struct {
 	{ "a pipe", test_pipe },
 	{ "layouts that cannot be", test_bad_formats },
 	{ "noise", test_noise },
+	{ "full sub-buffers have no room for losses", test_full_subbufs },
 	{ "an instance made of pipes", test_instance },
 	{ "a CPU without a buffer", test_no_buffer },
 	{ "figures of the buffers", test_figures },

@@ -53,6 +53,8 @@ struct way {
 struct read_state {
 	unsigned char *buffer;
 	uint32_t got;
+	unsigned int near_loss;	/* results until losses are not near any more */
+	bool careful;		/* fewer bytes may be asked for then */
 	bool endless;		/* it is a trace buffer, where reading nothing is no end */
 	bool cut;		/* the file ended within a sub-buffer, which is yet to be told */
 };
