@@ -139,8 +139,7 @@ int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page 
 		return 0;
 	one.start = s.first.pos;
 	one.ts = s.first.ts;
-	if (!tellable(piece) ||
-	    capacity(piece) - (one.end - one.start) >= piece->format->commit_size) {
+	if (capacity(piece) - (one.end - one.start) >= piece->format->commit_size) {
 		make(&one, zeros, pages);
 		return 1;
 	}
@@ -160,4 +159,18 @@ int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page 
 	make(&one, zeros, pages);
 	make(&two, zeros, pages + 1);
 	return 2;
+}
+
+bool dat_page_put_missed(const struct subbuf_format *f, void *page, uint64_t missed)
+{
+	uint32_t size = subbuf_committed(f, page);
+	struct dat_piece piece = { .format = f, .missed = missed };
+
+	if (subbuf_missed(f, page) != SUBBUF_MISSED_UNKNOWN || !tellable(&piece) ||
+	    size > capacity(&piece) || capacity(&piece) - size < f->commit_size)
+		return false;
+	store_long(f, (char *)page + f->data_offset + size, missed);
+	store_long(f, (char *)page + f->commit_offset, size | 1UL << SUBBUF_MISSED_EVENTS |
+		   1UL << SUBBUF_MISSED_STORED);
+	return true;
 }

@@ -11,11 +11,13 @@
  *	  time stamp or a discarded event. Therefore each page begins with its first
  *	  event, and its header has the time stamp up to there.
  *	- need room behind the records for the number of lost events. Where there is no
- *	  room, the last event goes into a page of its own.
+ *	  room, the last event goes into a page of its own, also if the number is not known
+ *	  yet.
  */
 #ifndef _TRACEMAP_DAT_PAGE_H
 #define _TRACEMAP_DAT_PAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -61,5 +63,15 @@ struct dat_page {
  * event with which a loss could be told
  */
 int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page *pages);
+
+/**
+ * dat_page_put_missed - put in how many events were lost before a page
+ * @f: the layout of sub-buffers
+ * @page: the whole page, the first one of a piece whose @missed was not known
+ * @missed: how many events were lost
+ *
+ * Return: whether there was room for the number: there is none if the page is full of one event
+ */
+bool dat_page_put_missed(const struct subbuf_format *f, void *page, uint64_t missed);
 
 #endif /* _TRACEMAP_DAT_PAGE_H */

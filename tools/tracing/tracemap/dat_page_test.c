@@ -205,6 +205,29 @@ static void test_full(void)
 	CHECK(subbuf_missed(&format, file[1]) == 0);
 }
 
+/* It is told later how many were lost: the same page comes out. */
+static void test_late_number(void)
+{
+	static unsigned char later[DAT_PAGES_MAX][SIZE] __attribute__((aligned(8)));
+	struct maker m;
+	struct dat_piece p;
+
+	start(&m, 1000);
+	while (m.pos < CAPACITY)
+		event(&m, 3, m.pos);
+	p = piece(&m, 0, 1000, 12345);
+	CHECK(file_of(&p, file) == 2);
+	p.missed = TRACEMAP_MISSED_UNKNOWN;
+	CHECK(file_of(&p, later) == 2);
+	same_events(&p, later, 2);
+	CHECK(subbuf_missed(&format, later[0]) == SUBBUF_MISSED_UNKNOWN);
+	CHECK(!dat_page_put_missed(&format, later[0], TRACEMAP_MISSED_UNKNOWN));
+	CHECK(dat_page_put_missed(&format, later[0], 12345));
+	CHECK(!memcmp(file, later, sizeof(file)));
+	CHECK(!dat_page_put_missed(&format, later[0], 12));
+	CHECK(!dat_page_put_missed(&format, later[1], 12));
+}
+
 /* Full, but only because of what the kernel filled the end with. */
 static void test_filled(void)
 {
@@ -233,6 +256,7 @@ static void test_large_event(void)
 	CHECK(file_of(&p, file) == 1);
 	same_events(&p, file, 1);
 	CHECK(subbuf_missed(&format, file[0]) == SUBBUF_MISSED_UNKNOWN);
+	CHECK(!dat_page_put_missed(&format, file[0], 12345));
 
 	start(&m, 1000);
 	event(&m, 3, 4);
@@ -267,6 +291,7 @@ int main(void)
 	test_loss(TRACEMAP_MISSED_UNKNOWN, SUBBUF_MISSED_UNKNOWN);
 	test_no_event();
 	test_full();
+	test_late_number();
 	test_filled();
 	test_large_event();
 	test_anything();

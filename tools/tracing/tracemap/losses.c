@@ -76,17 +76,16 @@ uint64_t losses_dropped(struct losses *l, unsigned int i)
 	return f.dropped < before ? f.dropped : f.dropped - before;
 }
 
-uint64_t losses_untold(struct losses *l, unsigned int i)
+uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten)
 {
 	struct cpu_losses *c = of(l, i);
-	struct tracemap_figures f;
 	uint64_t lost, untold;
 
-	if (!c || !c->unknown || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+	if (!c || !c->unknown)
 		return 0;
-	lost = f.overwritten - c->overwritten;
+	lost = overwritten - c->overwritten;
 	/* They were emptied meanwhile, and the counters began anew. */
-	if (f.overwritten < c->overwritten || lost < c->told)
+	if (overwritten < c->overwritten || lost < c->told)
 		return 0;
 	untold = lost - c->told;
 	c->told = lost;
@@ -94,10 +93,24 @@ uint64_t losses_untold(struct losses *l, unsigned int i)
 	return untold;
 }
 
+uint64_t losses_untold(struct losses *l, unsigned int i)
+{
+	struct tracemap_figures f;
+
+	if (!losses_of_cpu_at_least(l, i) || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+		return 0;
+	return losses_untold_of(l, i, f.overwritten);
+}
+
+bool losses_of_cpu_at_least(const struct losses *l, unsigned int i)
+{
+	return i < l->nr && l->cpus[i].unknown;
+}
+
 bool losses_at_least(const struct losses *l)
 {
 	for (unsigned int i = 0; i < l->nr; i++) {
-		if (l->cpus[i].unknown)
+		if (losses_of_cpu_at_least(l, i))
 			return true;
 	}
 	return false;

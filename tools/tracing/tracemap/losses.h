@@ -66,6 +66,15 @@ uint64_t losses_dropped(struct losses *l, unsigned int i);
  */
 uint64_t losses_untold(struct losses *l, unsigned int i);
 
+/*
+ * The same, of the moment when the counter of overwritten events was @overwritten: of all
+ * losses until then sub-buffers had told.
+ */
+uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten);
+
+/* Whether more events of the CPU with index @i were lost than were counted so far. */
+bool losses_of_cpu_at_least(const struct losses *l, unsigned int i);
+
 /* Whether more events were lost than were counted so far. */
 bool losses_at_least(const struct losses *l);
 void losses_end(struct losses *l);

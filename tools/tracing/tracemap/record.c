@@ -856,6 +856,12 @@ static void close_all(struct run *run)
 		run->failed = true;
 }
 
+/* Whether the buffers may have more that is not written. */
+static bool gives_up(const struct run *run)
+{
+	return run->recording.write_error || stop_signals() >= 2;
+}
+
 /* All of it is open: record, to the end. Returns what to exit with. */
 static int record(struct run *run)
 {
@@ -878,9 +884,11 @@ static int record(struct run *run)
 		run->failed = true;
 	drain(run);
 	child_stop(&run->loop.child);
+	if (!gives_up(run))
+		recording_count_losses(&run->recording);
 	run->failed |= !record_end_finish(&run->end);
 	/* What was given up goes with its instance. */
-	if (session_is_own(run->session) && (run->recording.write_error || stop_signals() >= 2))
+	if (session_is_own(run->session) && gives_up(run))
 		recording_give_up(&run->recording);
 	recording_count_losses(&run->recording);
 	recording_sum_up(&run->recording, &sums);

@@ -50,8 +50,10 @@ static void begin_piece(struct track *track, uint32_t start)
 	uint64_t missed = track->batch->missed;
 
 	/* What nobody could be told yet. */
-	if (track->has_piece && !track->nr_pages)
+	if (track->has_piece && !track->nr_pages) {
 		missed = losses_add(missed, piece->missed);
+		track->owed.losses += piece->missed > 0;
+	}
 	track->at += (uint64_t)track->nr_pages * track->recording->page_size;
 	track->nr_pages = 0;
 	track->has_piece = true;
@@ -119,6 +121,76 @@ static bool gather(struct track *track)
 	return true;
 }
 
+/* ---- Numbers of lost events that come late ---- */
+
+/* After a page without the number was written. */
+static void owe(struct track *track)
+{
+	track->owed.losses++;
+	track->owed.at = track->at;
+	track->owed.looked = false;
+}
+
+/* That page is not written again: see settle_when_quiet(). */
+static int put_missed(struct track *track, uint64_t missed)
+{
+	struct recording *r = track->recording;
+	int number = tracemap_cpu_number(track->cpu), ret;
+	void *page = malloc(r->page_size);
+
+	if (!page)
+		return -ENOMEM;
+	ret = trace_dat_read(r->dat, number, track->owed.at, page, r->page_size);
+	if (!ret && dat_page_put_missed(&r->format, page, missed))
+		ret = trace_dat_write_at(trace_dat_cpu_fd(r->dat, number), page, r->page_size,
+					 track->owed.at);
+	free(page);
+	return ret;
+}
+
+/*
+ * All losses until the kernel's counter was @overwritten have been told. Of several it is not
+ * known how many events each was.
+ */
+static void settle(struct track *track, uint64_t overwritten)
+{
+	struct losses *l = &track->recording->losses;
+	uint64_t missed = losses_untold_of(l, track->index, overwritten);
+
+	track->lost += missed;
+	if (track->owed.losses == 1 && !losses_of_cpu_at_least(l, track->index))
+		put_missed(track, missed);
+	track->owed.losses = 0;
+}
+
+static void look_at_counter(struct track *track)
+{
+	struct owed *owed = &track->owed;
+	struct tracemap_figures figures;
+
+	owed->quiet = 0;
+	owed->looked = !tracemap_cpu_figures(track->cpu, &figures);
+	owed->overwritten = figures.overwritten;
+}
+
+/*
+ * More than a sub-buffer has come without a loss: the kernel has handed out another one since
+ * the look, and would have told what was lost between the one before and the look. What it
+ * has is in a later page than the one that lacks the number.
+ */
+static void settle_when_quiet(struct track *track, uint32_t bytes)
+{
+	struct owed *owed = &track->owed;
+
+	if (!owed->losses)
+		return;
+	owed->quiet += bytes;
+	if (!owed->looked)
+		look_at_counter(track);
+	else if (owed->quiet > capacity(track))
+		settle(track, owed->overwritten);
+}
+
 /* ---- Sub-buffers into pages ---- */
 
 static void count_missed(struct track *track)
@@ -126,6 +198,7 @@ static void count_missed(struct track *track)
 	const struct tracemap_batch *batch = track->batch;
 
 	losses_told(&track->recording->losses, batch->cpu, batch->missed);
+	track->owed.looked &= !batch->missed;
 	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
 		track->lost += batch->missed;
 }
@@ -174,7 +247,7 @@ static int write_batch(struct track *track)
 	struct recording *r = track->recording;
 	const struct subbuf_iter *it = &track->batch->it;
 	struct dat_page pages[DAT_PAGES_MAX];
-	uint32_t start = subbuf_pos(it);
+	uint32_t start = subbuf_pos(it), bytes = it->end - it->next;
 	int nr, ret;
 
 	count_missed(track);
@@ -189,7 +262,10 @@ static int write_batch(struct track *track)
 	nr = dat_pages(&track->piece, r->zeros, pages);
 	ret = trace_dat_write(r->dat, tracemap_cpu_number(track->cpu), track->at, pages, nr);
 	if (!ret) {
+		if (nr && !track->nr_pages && track->piece.missed == TRACEMAP_MISSED_UNKNOWN)
+			owe(track);
 		track->nr_pages = nr;
+		settle_when_quiet(track, bytes);
 		return 0;
 	}
 	r->write_error = ret;
@@ -289,8 +365,9 @@ static int open_stats(const char *dir, int number)
 	return fd < 0 ? -errno : fd;
 }
 
-static struct track *new_track(struct recording *r, struct tracemap_cpu *cpu)
+static struct track *new_track(struct recording *r, unsigned int index)
 {
+	struct tracemap_cpu *cpu = tracemap_get_cpu(r->t, index);
 	struct track *track = calloc(1, sizeof(*track));
 	struct tracemap_figures figures;
 
@@ -299,6 +376,7 @@ static struct track *new_track(struct recording *r, struct tracemap_cpu *cpu)
 	track->recording = r;
 	track->shown.room = &r->room;
 	track->cpu = cpu;
+	track->index = index;
 	track->piece.format = &r->format;
 	if (tracemap_cpu_way(cpu) != TRACEMAP_MAP) {
 		track->copy = malloc(r->page_size);
@@ -322,7 +400,7 @@ int recording_add_cpus(struct recording *r, const char *dir)
 		if (!tracks)
 			return -ENOMEM;
 		r->tracks = tracks;
-		tracks[i] = new_track(r, tracemap_get_cpu(r->t, i));
+		tracks[i] = new_track(r, i);
 		if (!tracks[i])
 			return -ENOMEM;
 		r->nr_tracks++;
@@ -490,6 +568,8 @@ static void look_at_figures(struct track *track)
 	if (figures.epoch != track->epoch || figures.consumed < track->consumed) {
 		track->epoch = figures.epoch;
 		track->consumed = 0;
+		/* Of these it is not known any more. */
+		track->owed.losses += track->owed.losses > 0;
 	}
 	track->events += figures.consumed - track->consumed;
 	track->consumed = figures.consumed;
@@ -511,6 +591,15 @@ void recording_sum_up(struct recording *r, struct recording_sums *sums)
 
 void recording_count_losses(struct recording *r)
 {
-	for (unsigned int i = 0; i < r->nr_tracks; i++)
-		r->tracks[i]->lost += losses_untold(&r->losses, i);
+	for (unsigned int i = 0; i < r->nr_tracks; i++) {
+		struct track *track = r->tracks[i];
+
+		if (!track->owed.losses) {
+			track->lost += losses_untold(&r->losses, i);
+			continue;
+		}
+		look_at_counter(track);
+		if (track->owed.looked)
+			settle(track, track->owed.overwritten);
+	}
 }

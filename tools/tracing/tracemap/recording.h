@@ -18,11 +18,25 @@
 #include "trace_dat.h"
 #include "tracemap.h"
 
+/*
+ * Pages in the file that do not have the number of the events lost before them. When no
+ * further loss comes, the kernel's counter says which it is.
+ */
+struct owed {
+	unsigned int losses;		/* so many. The number of one is put into the file, */
+	uint64_t at;			/* and its page is there */
+	uint64_t overwritten;		/* the kernel's counter at the last look, */
+	uint32_t quiet;			/* and bytes that came since without a loss */
+	bool looked;
+};
+
 /* What a CPU's buffer has given so far. */
 struct track {
 	struct tracemap_cpu *cpu;
+	unsigned int index;		/* of it */
 	struct recording *recording;
 	struct tracemap_batch *batch;	/* being written */
+	struct owed owed;
 	struct dat_piece piece;		/* what is at the end of the file */
 	uint64_t at;			/* where that is */
 	int nr_pages;			/* in so many pages; 0: it is not there yet */
@@ -120,7 +134,10 @@ struct recording_sums {
 void recording_give_up(struct recording *r);
 void recording_sum_up(struct recording *r, struct recording_sums *sums);
 
-/* All was taken: count what was lost and no sub-buffer has told of. */
+/*
+ * All was taken: count what was lost and no sub-buffer has told of, and put it into the file,
+ * unless that is finished.
+ */
 void recording_count_losses(struct recording *r);
 
 #endif /* _TRACEMAP_RECORDING_H */

@@ -235,6 +235,97 @@ static void test_losses(void)
 	close_recording();
 }
 
+/* The kernel's count of what was overwritten. */
+static void kernel_tells_overrun(unsigned int n)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "entries: 0\noverrun: %u\nread events: 0\n", n);
+	make_file(top, "per_cpu/cpu0/stats", text);
+}
+
+/* Most of a sub-buffer, and so full that it has no room for a number if @full. */
+static void send_much(bool full, int64_t missed)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	for (int n = 0; n < 40; n++)
+		add_event(&m, 5, 96);
+	if (full)
+		add_event(&m, 5, 72);
+	send(&m, missed);
+	pull(1);
+}
+
+/* How many were lost before a page, the last of which is @last, as the file has it. */
+static int64_t number_in_file(unsigned int page, unsigned int last)
+{
+	int64_t missed[20];
+
+	CHECK(check_file(missed, 20) == last + 1);
+	return missed[page];
+}
+
+static void check_lost(uint64_t lost, bool at_least)
+{
+	struct recording_sums sums;
+
+	recording_sum_up(&r, &sums);
+	CHECK(sums.lost == lost && sums.at_least == at_least);
+}
+
+/* What a page does not tell is put into it when the counter has told, and not before. */
+static void test_late_number(void)
+{
+	open_recording();
+	kernel_tells_overrun(9);
+	send_much(true, -1);
+	/* The counter may have what was overwritten since: the next one tells. */
+	kernel_tells_overrun(13);
+	send_much(false, 4);
+	kernel_tells_overrun(20);
+	send_much(false, 7);
+	send_much(false, 0);
+	CHECK(number_in_file(0, 4) == SUBBUF_MISSED_UNKNOWN);
+	check_lost(11, true);
+	send_much(false, 0);
+	kernel_tells_overrun(50);
+	send_much(false, 0);
+	CHECK(number_in_file(0, 6) == 9);
+	check_lost(20, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
+/* All was taken: it is the end that tells. */
+static void test_number_at_the_end(void)
+{
+	open_recording();
+	send_much(true, -1);
+	kernel_tells_overrun(9);
+	recording_count_losses(&r);
+	CHECK(number_in_file(0, 1) == 9);
+	check_lost(9, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
+/* Of two losses the counter tells the sum, and not which is which. */
+static void test_two_numbers(void)
+{
+	open_recording();
+	send_much(true, -1);
+	send_much(true, -1);
+	kernel_tells_overrun(9);
+	recording_count_losses(&r);
+	CHECK(number_in_file(0, 3) == SUBBUF_MISSED_UNKNOWN);
+	CHECK(number_in_file(2, 3) == SUBBUF_MISSED_UNKNOWN);
+	check_lost(9, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
 /* A sub-buffer that cannot be: what is before and behind it is in the file. */
 static void test_damage(void)
 {
@@ -336,6 +427,9 @@ int main(int argc, char **argv)
 	test_small_parts();
 	test_large_parts();
 	test_losses();
+	test_late_number();
+	test_number_at_the_end();
+	test_two_numbers();
 	test_damage();
 	test_full_disk();
 	CHECK(open_files() == files);

@@ -489,8 +489,9 @@ static bool all_tasks_found(const struct report *r)
 static int finish(struct report *r, int ret)
 {
 	if (!r->opt.quiet)
-		say("%llu events, %s%llu lost", r->events, r->at_least ? "at least " : "",
-		    r->lost + r->at_least);
+		say("%llu events, %s%llu lost%s", r->events, r->at_least ? "at least " : "",
+		    r->lost + r->at_least,
+		    r->at_least ? ": the file does not have the number of every loss" : "");
 	if (ret)
 		return output_failed(&r->out, ret) ? EXIT_FAILED : EXIT_OK;
 	if (stop_signals() || !all_tasks_found(r))
