@@ -533,8 +533,9 @@ static int prepare(struct report *r, const char **tracer)
 	char name[32];
 	int ret;
 
-	if (find_file(r, name, sizeof(name)))
-		return EXIT_FAILED;
+	ret = find_file(r, name, sizeof(name));
+	if (ret)
+		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	r->file = open_file(r);
 	if (!r->file || choose_buffer(r))
 		return EXIT_FAILED;

@@ -85,13 +85,24 @@ static int failed(int error)
 	return error;
 }
 
+/* What main() has opened where standard input was closed is /dev/null, too. */
+static void say_nothing_came(void)
+{
+	struct stat st;
+
+	if (!fstat(STDIN_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		say("standard input: nothing came: the program that was to write a trace.dat to it has ended before");
+	else
+		say("standard input: it is empty, or closed: name a trace.dat, or pipe one into it: tracemap record -o - ... | tracemap report -");
+}
+
 static int no_trace(bool nothing)
 {
 	if (nothing)
-		say("standard input: nothing came: what was to write a trace.dat to it has failed, and has said why");
+		say_nothing_came();
 	else
 		say("standard input: it is no trace.dat: tracemap record -o - writes one");
-	return -EINVAL;
+	return -ENODATA;
 }
 
 static int copy(int fd)

@@ -8,7 +8,7 @@
 
 /*
  * Read standard input to its end. Returns a descriptor of what came, or of standard input, if
- * it is a file; or a negative errno that the user was told.
+ * it is a file; or a negative errno that the user was told: -EINVAL if it is a terminal.
  *
  * Ctrl-C goes to all programs of a pipeline: the first one ends the recording, and what that
  * has recorded still comes.
