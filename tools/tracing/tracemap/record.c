@@ -100,7 +100,8 @@ static const char usage[] =
 	"Ctrl-C, or until the command has ended.\n\n"
 	SELECTION_HELP
 	"\nHow:\n"
-	"  -o, --output FILE     default: trace.dat; - for a pipe, when it is whole\n"
+	"  -o, --output FILE     default: trace.dat; - is standard output, which gets the whole\n"
+	"                        file when the recording has ended, and nothing before\n"
 	"      --compress        by zstd, when the recording has ended\n"
 	"      --live            print the events while they are recorded\n"
 	"      --way WAY         read, map or observe, which takes nothing from others\n"
@@ -116,6 +117,7 @@ static const char usage[] =
 	"      --restore FILE    make a whole file of FILE and what is in FILE.cpuN\n"
 	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
 	"The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
+	"With -o - the data are kept in the folder $TMPDIR (default: /var/tmp) meanwhile.\n"
 	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n";
 
 static const struct option options[] = {

@@ -491,9 +491,9 @@ static int create_unnamed(struct recording *r)
 
 	if (!ret)
 		return 0;
-	say("%s: %s: it is to have the data until the end: TMPDIR names another folder",
-	    temp_folder(), strerror(-ret));
-	return ret;
+	return complain(ABOUT_OUTPUT, ret,
+			"%s, which keeps the data until the recording ends (TMPDIR names another folder)",
+			temp_folder());
 }
 
 int recording_open(struct recording *r, struct tracemap *t, const char *top,

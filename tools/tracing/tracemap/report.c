@@ -622,6 +622,8 @@ static void help(FILE *to)
 	      "  -q, --quiet           no sum at the end\n"
 	      "      --strict          exit with 3 if events were lost\n"
 	      "\n"
+	      "What comes by a pipe is kept in the folder $TMPDIR (default: /var/tmp), and is printed\n"
+	      "when all of it has come.\n"
 	      "Example: tracemap report -e sched:sched_switch -t bash --from 81.5 trace.dat\n"
 	      "Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n", to);
 }
