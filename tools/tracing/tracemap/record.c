@@ -825,14 +825,16 @@ static void drain(struct run *run)
 		pull_all(run, RECORDING_PRESENT);
 }
 
-static void print_compressed(const struct run *run, FILE *to)
+/* What has become of it. */
+static void print_end(const struct record_end *end, FILE *to)
 {
 	char bytes[32];
 
-	if (!run->end.compressed)
-		return;
-	record_end_bytes(bytes, sizeof(bytes), run->end.compressed);
-	fprintf(to, "; the compressed file has %s", bytes);
+	record_end_bytes(bytes, sizeof(bytes), end->compressed);
+	if (end->compressed)
+		fprintf(to, "; the compressed file has %s", bytes);
+	if (end->missing)
+		fprintf(to, "; %s", end->missing);
 }
 
 static void sum_up(struct run *run, const struct recording_sums *sums)
@@ -841,7 +843,7 @@ static void sum_up(struct run *run, const struct recording_sums *sums)
 	if (!run->request->quiet) {
 		fputs("tracemap: ", stderr);
 		print_sums(run, sums, stderr);
-		print_compressed(run, stderr);
+		print_end(&run->end, stderr);
 		fputc('\n', stderr);
 	}
 }

@@ -39,6 +39,8 @@ void record_end_gone(struct record_end *e)
 	if (!e->pipe_gone)
 		say("standard output: its reader has ended: the recording ends, and is lost");
 	e->pipe_gone = true;
+	if (!e->missing)
+		e->missing = "nothing of this was written";
 }
 
 /* ---- The head ---- */
@@ -237,7 +239,10 @@ static void send_file(struct record_end *e)
 		return;
 	refresh_head(e);
 	ret = send(e);
-	e->failed |= ret < 0;
+	if (ret) {
+		e->failed = true;
+		e->missing = "not all of this was written";
+	}
 	if (ret == -EPIPE)
 		record_end_gone(e);
 	else if (ret == -EINTR)

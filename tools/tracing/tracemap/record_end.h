@@ -22,6 +22,7 @@
  * @write_failed: the error of @recording has been said
  * @pipe_gone: the reader of @pipe has ended, and the user was told so
  * @failed: something failed, and that has been said
+ * @missing: what the reader of @pipe has not got, for the sum at the end; NULL: it has all
  * @compressed: set to the bytes of the whole file, if it is compressed
  */
 struct record_end {
@@ -34,6 +35,7 @@ struct record_end {
 	bool write_failed;
 	bool pipe_gone;
 	bool failed;
+	const char *missing;
 	uint64_t compressed;
 };
 
