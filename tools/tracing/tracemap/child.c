@@ -143,17 +143,27 @@ int child_start(struct child *child, const char *name)
 
 	if (!child->pid)
 		return 0;
-	if (write(child->go, "", 1) != 1)
-		ret = -errno;
-	else
+	if (!stop_signals() && write(child->go, "", 1) == 1)
 		ret = wait_for_exec(child);
+	else	/* Ctrl-C ends it, too */
+		ret = stop_signals() ? -EINTR : -errno;
 	close(child->go);
 	child->go = -1;
 	if (!ret)
 		return 0;
 	/* It is on its way out with a status that says why. */
 	wait_for_end(child);
-	return complain(ABOUT_COMMAND, ret, "%s", name);
+	if (ret != -EINTR)
+		return complain(ABOUT_COMMAND, ret, "%s", name);
+	say("a signal came before %s was started: it is not started", name);
+	return ret;
+}
+
+int child_not_started(int error)
+{
+	if (error == -EINTR)
+		return 128 + stop_last_signal();
+	return error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
 }
 
 void child_stop(struct child *child)

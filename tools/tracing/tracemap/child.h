@@ -27,7 +27,13 @@ struct child {
  * command. Call it after stop_on_signals().
  */
 int child_prepare(struct child *child, char **argv);
+
+/*
+ * Let it go. Returns 0, or a negative errno, said: -EINTR if a signal that asks to stop has
+ * come before. Then it was not started, and child_not_started() returns the exit status.
+ */
 int child_start(struct child *child, const char *name);
+int child_not_started(int error);
 
 /* Returns whether it has ended, and never waits. */
 bool child_ended(struct child *child);

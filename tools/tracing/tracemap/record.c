@@ -871,7 +871,7 @@ static int record(struct run *run)
 {
 	struct recording_sums sums;
 	const char *name = run->request->command ? run->request->command[0] : NULL;
-	bool started;
+	int ret;
 
 	if (!run->request->quiet)
 		session_say_how(run->session, run->t, run->request->way);
@@ -881,10 +881,10 @@ static int record(struct run *run)
 	run->end.compress = run->request->compress;
 	run->end.quiet = run->request->quiet;
 	run->started = now();
-	started = !loop_start(&run->loop, run->request->duration, name);
+	ret = loop_start(&run->loop, run->request->duration, name);
 	run->out.deadline = run->loop.deadline;
 	run->out.quiet = run->request->quiet;
-	if (started && !loop_run(&run->loop, run->t, &recording, run))
+	if (!ret && !loop_run(&run->loop, run->t, &recording, run))
 		run->failed = true;
 	drain(run);
 	child_stop(&run->loop.child);
@@ -900,6 +900,8 @@ static int record(struct run *run)
 	sum_up(run, &sums);
 	if (run->failed)
 		return EXIT_FAILED;
+	if (ret)
+		return child_not_started(ret);
 	if (run->request->strict && (sums.lost || sums.at_least))
 		return EXIT_LOST;
 	return name ? child_exit_status(&run->loop.child, name) : EXIT_OK;

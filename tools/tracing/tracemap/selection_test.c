@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "loop.h"
 #include "check.h"
 #include "selection.h"
+#include "stop.h"
 #include "tracemap-event.h"
 #include "values.h"
 
@@ -348,6 +350,29 @@ static void test_top_level(void)
 	selection_free(&sel);
 }
 
+/* A signal that came while all this was set up: the command is not started. */
+static void test_signal_before_start(void)
+{
+	static const char * const options[] = { "i/", "esched", NULL };
+	char file[300], *command[3] = { "touch", file };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	snprintf(file, sizeof(file), "%s/started", top);
+	choose(&sel, options);
+	CHECK(!selection_open(&sel, &session, &child, command) && child.pid);
+	CHECK(!raise(SIGINT));
+	CHECK(child_start(&child, command[0]) == -EINTR && child_ended(&child));
+	CHECK(child_not_started(-EINTR) == 130 && child_not_started(-ENOENT) == 127);
+	CHECK(access(file, F_OK));
+	stop_forget();
+	child_stop(&child);
+	CHECK(!session_close(session));
+	selection_free(&sel);
+}
+
 /* The CPUs' buffers have several sizes, which would be lost. */
 static void test_sizes_of_cpus(void)
 {
@@ -480,6 +505,7 @@ int main(int argc, char **argv)
 	test_cpus();
 	test_filters();
 	test_top_level();
+	test_signal_before_start();
 	test_sizes_of_cpus();
 	test_nothing_asked_for();
 	test_own_instance("b1M", "64");

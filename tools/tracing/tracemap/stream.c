@@ -547,7 +547,7 @@ static int run(struct stream *s)
 	print_header(s);
 	ret = loop_start(&s->loop, s->opt.duration, s->opt.command ? s->opt.command[0] : NULL);
 	if (ret)
-		return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
+		return child_not_started(ret);
 	s->out.deadline = s->loop.deadline;
 	s->out.quiet = s->opt.quiet;
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);

@@ -793,7 +793,7 @@ static int run(struct top *top)
 	top->out.deadline = top->loop.deadline;
 	top->out.quiet = top->opt.quiet;
 	if (ret)
-		return ret == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
+		return child_not_started(ret);
 	top->began = now_ns();
 	top->next = top->began + (uint64_t)(top->opt.interval * 1e9);
 	top->incomplete = !loop_run(&top->loop, top->t, &counting, top);
