@@ -4,6 +4,7 @@
  * libtracecmd reads the file.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "event_filter.h"
 #include "events.h"
 #include "output.h"
+#include "report_cut.h"
 #include "report_input.h"
 #include "report_stats.h"
 #include "selection.h"
@@ -54,6 +56,8 @@ struct report {
 	struct options opt;
 	const char *path;	/* to open it by */
 	int input;		/* what standard input had, or -1 */
+	int copy;		/* what there is of a file that was cut, or -1 */
+	char name[32];		/* of one of these, which libtracecmd wants */
 	struct tracecmd_input *file, *buffer;
 	struct tracemap_decoder *decoder;
 	unsigned char *wanted;	/* by event id; NULL: all */
@@ -235,7 +239,7 @@ static void cannot_read(const struct report *r)
 		say("%s: it is no trace.dat, is not all of one, or is compressed in a way that libtracecmd does not know: the program that has written it may have said why",
 		    r->opt.file);
 	else
-		say("%s: it is no trace.dat, is damaged, or is compressed in a way that libtracecmd does not know; if a recording was cut short, tracemap record --restore %s mends it",
+		say("%s: it is no trace.dat, is damaged or was cut, or is compressed in a way that libtracecmd does not know; if a recording was cut short, tracemap record --restore %s mends it",
 		    r->opt.file, r->opt.file);
 }
 
@@ -261,15 +265,48 @@ static int check_file(const struct report *r)
 	return -EBUSY;
 }
 
+/* libtracecmd takes a name, which a file without one has in /proc only. */
+static void name_by_number(struct report *r, int fd)
+{
+	snprintf(r->name, sizeof(r->name), "/proc/self/fd/%d", fd);
+	r->path = r->name;
+}
+
+static void say_cut(const struct report *r, const struct report_cut *cut)
+{
+	const char *what = r->opt.piped ? "it did not come whole" : "it was cut";
+	const char *then = r->opt.piped ? "the program that has written it may have said why" :
+		"copy it once more from where it was recorded";
+
+	say("%s: %s: of %llu KiB of data %llu are missing, and what is there is printed; %s",
+	    r->opt.file, what, (unsigned long long)cut->size / 1024,
+	    (unsigned long long)cut->missing / 1024, then);
+}
+
+/* Returns 0; or a negative errno, said. */
+static int mend_cut(struct report *r)
+{
+	struct report_cut cut;
+
+	r->copy = report_cut(r->path, &cut);
+	if (r->copy == -ENOENT)
+		return 0;
+	if (r->copy < 0)
+		return r->copy;
+	say_cut(r, &cut);
+	name_by_number(r, r->copy);
+	return 0;
+}
+
 /*
  * NULL: it was said why. If the data of a file are cut, tracecmd_open() of libtracecmd 3.1
  * crashes, and so does tracecmd_close() of what it has begun with: that is left open.
  */
-static struct tracecmd_input *open_file(const struct report *r)
+static struct tracecmd_input *open_file(struct report *r)
 {
 	struct tracecmd_input *file;
 
-	if (check_file(r))
+	if (check_file(r) || mend_cut(r))
 		return NULL;
 	file = tracecmd_open_head(r->path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (file && !tracecmd_init_data(file))
@@ -506,7 +543,7 @@ static int finish(struct report *r, int ret)
 		    r->at_least ? ": the file does not have the number of every loss" : "");
 	if (ret)
 		return output_failed(&r->out, ret) ? EXIT_FAILED : EXIT_OK;
-	if (stop_signals() || !all_tasks_found(r))
+	if (stop_signals() || r->copy >= 0 || !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }
@@ -525,8 +562,7 @@ static int select_all(struct report *r, const char *clock)
 	return ret;
 }
 
-/* libtracecmd takes a name, which what came by a pipe has in /proc only. */
-static int find_file(struct report *r, char *name, size_t size)
+static int find_file(struct report *r)
 {
 	r->path = r->opt.file;
 	if (!r->opt.piped)
@@ -534,18 +570,15 @@ static int find_file(struct report *r, char *name, size_t size)
 	r->input = report_input();
 	if (r->input < 0)
 		return r->input;
-	snprintf(name, size, "/proc/self/fd/%d", r->input);
-	r->path = name;
+	name_by_number(r, r->input);
 	return 0;
 }
 
 static int prepare(struct report *r, const char **tracer)
 {
 	const char *clock;
-	char name[32];
-	int ret;
+	int ret = find_file(r);
 
-	ret = find_file(r, name, sizeof(name));
 	if (ret)
 		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	r->file = open_file(r);
@@ -563,12 +596,27 @@ static int prepare(struct report *r, const char **tracer)
 	return ret ? EXIT_FAILED : EXIT_OK;
 }
 
+/*
+ * libtracecmd prints by printf() why it does not take a file, and among the events this would
+ * not be one.
+ */
+static int take_stdout(struct report *r)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	r->out.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (null < 0 || r->out.fd < 0 || dup2(null, STDOUT_FILENO) < 0)
+		return complain(ABOUT_OUTPUT, errno, "standard output");
+	close(null);
+	return 0;
+}
+
 static int run(struct report *r)
 {
 	const char *tracer = NULL;
 	int status;
 
-	if (stop_on_signals())
+	if (stop_on_signals() || take_stdout(r))
 		return EXIT_FAILED;
 	tracecmd_set_loglevel(TEP_LOG_NONE);
 	tep_set_loglevel(TEP_LOG_NONE);
@@ -584,6 +632,8 @@ static void clean_up(struct report *r)
 	close_file(r->file, r->buffer);
 	if (r->input > STDERR_FILENO)
 		close(r->input);
+	if (r->copy >= 0)
+		close(r->copy);
 	report_stats_free(&r->stats);
 	output_free(&r->out);
 	free(r->wanted);
@@ -718,8 +768,8 @@ int cmd_report(int argc, char **argv)
 	struct report r = {
 		.opt.file = "trace.dat",
 		.input = -1,
+		.copy = -1,
 		.to = UINT64_MAX,
-		.out = { .fd = STDOUT_FILENO },
 	};
 	int ret = parse_options(&r.opt, argc, argv);
 	int status = EXIT_USAGE;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A trace.dat that has less data than its table tells.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "report_cut.h"
+#include "temp_file.h"
+#include "trace_dat_send.h"
+#include "trace_head.h"
+
+/* Of each CPU, as the table has it. */
+struct region {
+	uint64_t offset;
+	uint64_t size;
+};
+
+/* Tell of a CPU what is there of its data, in whole pages. */
+static void clip(struct region *region, uint64_t file_size, uint32_t page_size,
+		 struct report_cut *cut)
+{
+	uint64_t there = file_size > region->offset ? file_size - region->offset : 0;
+
+	cut->size += region->size;
+	if (there >= region->size)
+		return;
+	there -= there % page_size;
+	cut->missing += region->size - there;
+	region->size = there;
+}
+
+/* Where the copy is to be written. */
+struct copy {
+	int fd;
+	uint64_t at;
+};
+
+static int put(void *arg, const void *data, size_t size)
+{
+	struct copy *copy = arg;
+	int ret = trace_dat_write_at(copy->fd, data, size, copy->at);
+
+	copy->at += size;
+	return ret;
+}
+
+static int make_copy(int from, uint64_t size, const struct trace_head_found *found,
+		     const struct region *table)
+{
+	struct copy copy = { .fd = temp_file() };
+	int ret = copy.fd < 0 ? copy.fd : trace_dat_send_file(from, size, put, &copy);
+
+	if (!ret)
+		ret = trace_dat_write_at(copy.fd, table, found->nr_cpus * sizeof(*table),
+					 found->table);
+	if (!ret)
+		return copy.fd;
+	if (copy.fd >= 0)
+		close(copy.fd);
+	return complain(ABOUT_OUTPUT, ret,
+			"%s, for a copy of what is there (TMPDIR names another folder)",
+			temp_folder());
+}
+
+static int copy_if_cut(int fd, const struct trace_head_found *found, struct region *table,
+		       struct report_cut *cut)
+{
+	ssize_t size = found->nr_cpus * sizeof(*table);
+	struct stat st;
+
+	if (pread(fd, table, size, found->table) != size || fstat(fd, &st))
+		return -ENOENT;
+	for (unsigned int i = 0; i < found->nr_cpus; i++)
+		clip(&table[i], st.st_size, found->page_size, cut);
+	return cut->missing ? make_copy(fd, st.st_size, found, table) : -ENOENT;
+}
+
+int report_cut(const char *path, struct report_cut *cut)
+{
+	struct trace_head_found found;
+	FILE *file = fopen(path, "re");
+	struct region *table;
+	int ret = -ENOENT;
+
+	*cut = (struct report_cut){ 0 };
+	if (file && trace_head_find(file, &found) && found.page_size) {
+		table = calloc(found.nr_cpus, sizeof(*table));
+		if (table)
+			ret = copy_if_cut(fileno(file), &found, table, cut);
+		free(table);
+	}
+	if (file)
+		fclose(file);
+	return ret;
+}
