@@ -70,7 +70,7 @@ static void refresh_head(struct record_end *e)
 
 /* ---- Moving the data ---- */
 
-/* The data are moved into the file, or compressed, see struct trace_dat_watch. */
+/* They are moved into the file, compressed, or written to a pipe, see struct trace_dat_watch. */
 struct moving {
 	const char *file;
 	const char *what;
@@ -196,38 +196,37 @@ static int compress_unnamed(struct record_end *e)
 /* The whole file goes to a pipe. */
 struct sending {
 	int pipe;
-	int signals;	/* that had come before */
-	double started;
-	uint64_t size;
-	bool told;
+	uint64_t sent, size;
+	struct moving moving;
 };
 
 static int put(void *arg, const void *data, size_t size)
 {
 	struct sending *s = arg;
-	char text[32];
 
-	if (!s->told && now_ns() / 1e9 - s->started >= SLOW_MS / 1000.0) {
-		s->told = true;
-		record_end_bytes(text, sizeof(text), s->size);
-		say("standard output: %s are written to it; another signal ends that", text);
-	}
-	return sink_put(s->pipe, data, size, s->signals);
+	if (!go_on_moving(&s->moving, s->sent, s->size))
+		return -EINTR;
+	s->sent += size;
+	return sink_put(s->pipe, data, size, s->moving.signals);
 }
 
 static int send(struct record_end *e)
 {
 	int compressed = e->compress ? compress_unnamed(e) : -1, ret;
 	struct sending s = {
-		.pipe = e->pipe, .signals = stop_signals(), .started = now_ns() / 1e9,
-		.size = e->compressed ?: trace_dat_size(e->recording->dat),
-		.told = e->quiet,
+		.pipe = e->pipe, .size = e->compressed ?: trace_dat_size(e->recording->dat),
+		.moving = begin_moving(e->file, e->quiet),
 	};
 
-	if (compressed < 0)
-		return trace_dat_send(e->recording->dat, put, &s);
-	ret = trace_dat_send_file(compressed, e->compressed, put, &s);
-	close(compressed);
+	s.moving.what = "written to it";
+	s.moving.then = "ends that";
+	if (compressed < 0) {
+		ret = trace_dat_send(e->recording->dat, put, &s);
+	} else {
+		ret = trace_dat_send_file(compressed, e->compressed, put, &s);
+		close(compressed);
+	}
+	end_moving(&s.moving);
 	return ret;
 }
 

@@ -14,7 +14,7 @@
 #include "report_input.h"
 #include "stop.h"
 #include "temp_file.h"
-#include "trace_head.h"
+#include "trace_dat.h"
 
 /* The beginning of what came, and how much that is. */
 struct begun {
@@ -61,19 +61,11 @@ static bool is_other(struct begun *b, const char *data, size_t size)
 	return b->size >= sizeof(b->magic) && !trace_head_magic(b->magic);
 }
 
-static int put(int fd, const char *data, size_t size)
+static int cannot_keep(int error)
 {
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno != EINTR)
-			return complain(ABOUT_OUTPUT, errno,
-					"%s, where standard input is kept (TMPDIR names another folder)",
-					temp_folder());
-		data += n > 0 ? n : 0;
-		size -= n > 0 ? n : 0;
-	}
-	return 0;
+	return complain(ABOUT_OUTPUT, error,
+			"%s, where standard input is kept (TMPDIR names another folder)",
+			temp_folder());
 }
 
 static int failed(int error)
@@ -117,7 +109,9 @@ static int copy(int fd)
 			return failed(n);
 		if (is_other(&b, buffer, n))
 			return no_trace(false);
-		ret = put(fd, buffer, n);
+		ret = trace_dat_write_at(fd, buffer, n, b.size - n);
+		if (ret)
+			cannot_keep(ret);
 	}
 	if (!ret && b.size < sizeof(b.magic))
 		ret = no_trace(!b.size);
@@ -138,9 +132,7 @@ int report_input(void)
 	}
 	fd = temp_file();
 	if (fd < 0)
-		return complain(ABOUT_OUTPUT, fd,
-				"%s, where standard input is kept (TMPDIR names another folder)",
-				temp_folder());
+		return cannot_keep(fd);
 	ret = copy(fd);
 	if (!ret)
 		return fd;

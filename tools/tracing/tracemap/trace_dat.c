@@ -1017,7 +1017,7 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 
 /* ---- All at once ---- */
 
-static int make_front(struct trace_dat *dat, struct bytes *front)
+int trace_dat_own_front(struct trace_dat *dat, struct bytes *front)
 {
 	static const char zeros[512];
 	int ret = trace_head_write(dat->head, front);
@@ -1047,7 +1047,7 @@ int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned
 	dat->head = head;
 	for (unsigned int i = 0; i < nr_cpus; i++)
 		dat->parts[i].size = sizes[i];
-	ret = make_front(dat, front);
+	ret = trace_dat_own_front(dat, front);
 	trace_dat_close(dat);
 	return ret;
 }

@@ -134,6 +134,9 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned int nr_cpus,
 		    unsigned int page_size, const uint64_t *sizes);
 
+/* The same of a file that has no name, and its data. */
+int trace_dat_own_front(struct trace_dat *dat, struct bytes *front);
+
 /**
  * trace_dat_create_unnamed - begin a file that trace_dat_send() writes when it is whole
  * @dat: set to a new handle

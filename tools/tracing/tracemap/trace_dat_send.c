@@ -3,32 +3,21 @@
  * A trace.dat file, version 6, from its first byte to its last.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "trace_dat_send.h"
 
-static int send_front(const struct trace_dat *dat,
+static int send_front(struct trace_dat *dat,
 		      int (*put)(void *arg, const void *data, size_t size), void *arg)
 {
-	const struct trace_head *head = trace_dat_head(dat);
-	unsigned int nr_cpus = trace_head_nr_cpus(head);
 	struct bytes front = { .error = 0 };
-	uint64_t *sizes = calloc(nr_cpus, sizeof(*sizes));
-	int ret = -ENOMEM;
+	int ret = trace_dat_own_front(dat, &front) ?: put(arg, front.data, front.size);
 
-	for (unsigned int i = 0; sizes && i < nr_cpus; i++)
-		sizes[i] = trace_dat_cpu_size(dat, i);
-	if (sizes)
-		ret = trace_dat_front(&front, head, nr_cpus, trace_head_page_size(head), sizes);
-	if (!ret)
-		ret = put(arg, front.data, front.size);
 	bytes_free(&front);
-	free(sizes);
 	return ret;
 }
 
-int trace_dat_send(const struct trace_dat *dat,
+int trace_dat_send(struct trace_dat *dat,
 		   int (*put)(void *arg, const void *data, size_t size), void *arg)
 {
 	int ret = send_front(dat, put, arg);

@@ -12,7 +12,7 @@
  *
  * Return: 0 or a negative errno
  */
-int trace_dat_send(const struct trace_dat *dat,
+int trace_dat_send(struct trace_dat *dat,
 		   int (*put)(void *arg, const void *data, size_t size), void *arg);
 
 /* The same of a file that is there. */
