@@ -14,6 +14,9 @@ writer | live | -DEVENTS=6
 interrupt | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DDISCARDS=1
 interrupts | live | -DRING=2 -DEVENTS=1 -DIRQS=2
 interrupt and NMI | live | -DRING=2 -DEVENTS=1 -DIRQS=1 -DNMIS=1
+interrupt, the short ways | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DDISCARDS=1 -DSTRAIGHT=1
+interrupts, the short ways | live | -DRING=2 -DEVENTS=1 -DIRQS=2 -DSTRAIGHT=1
+interrupt and NMI, the short ways | live | -DRING=2 -DEVENTS=1 -DIRQS=1 -DNMIS=1 -DSTRAIGHT=1
 consumer | live | -DEVENTS=3 -DSWAPS=2
 consumer and interrupt | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DSWAPS=1
 consumer, no overwriting | live | -DRING=2 -DEVENTS=4 -DSWAPS=3 -DOVERWRITE=0
@@ -55,6 +58,8 @@ CHECK_JUMP | live | -DEVENTS=5
 PAST | live | -DEVENTS=5
 ENTER | live | -DRING=2 -DEVENTS=2 -DIRQS=1
 COMMIT_READ | live | -DRING=2 -DEVENTS=2 -DIRQS=1
+SECOND_LOOK | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DSTRAIGHT=1
+EXCHANGE | live | -DRING=2 -DEVENTS=2 -DIRQS=1 -DSTRAIGHT=1
 SHORTENED | live | -DRING=2 -DEVENTS=1 -DIRQS=1 -DDISCARDS=1
 LEFT | live | -DEVENTS=3 -DSWAPS=2
 ACQ_CP | live | -DEVENTS=3 -DSWAPS=2

@@ -51,6 +51,8 @@
  *	DISCARDS	1: each event may be discarded before its commit, and is
  *			taken back if none is behind it; the padding may be too
  *			short to be an event, and is not written over then
+ *	STRAIGHT	1: the writer takes the short ways to reserve and to commit where
+ *			nobody interrupts it
  *	OBSERVERS	each begins at any time
  *   A sub-buffer has 2 words (SZ), an event 1 or 2 of them: the second of 2
  *   leaves padding. Generations are modulo 16, begin at 13, and wrap.
@@ -378,7 +380,7 @@ inline set_commit()
 	od
 }
 
-inline end_commit()
+inline end_commit_any()
 {
 	do
 	:: before = commits;
@@ -396,6 +398,39 @@ inline end_commit()
 		fi
 	od;
 	before = 0
+}
+
+/*
+ * On the page that the tail is on, where nobody is interrupted: one store, and a second
+ * look at page and write index, as an interrupt may have moved them before the count.
+ */
+inline end_commit()
+{
+#if STRAIGHT
+	if
+	:: committing == 1 && cpage == tail ->
+		tp = cpage;
+		ip();
+		t = wr[tp];
+		ip();
+		wmb();		/* [COMMIT] */
+		gcm[genk[tp] & 7] = t; cmk = t;
+		store(CM(tp), t);
+		ip();
+		committing--;
+		ip();
+		if
+#ifndef BREAK_SECOND_LOOK
+		:: tp != tail || wr[tp] != t -> committing++; end_commit_any()
+#endif
+		:: else
+		fi;
+		tp = 0; t = 0
+	:: else -> end_commit_any()
+	fi
+#else
+	end_commit_any()
+#endif
 }
 
 inline reset_tail()
@@ -487,6 +522,50 @@ inline cross()
 	nx = 0; tok = 0
 }
 
+inline look_at_tail()
+{
+	ip();
+	tp = tail;
+	ip();
+	t = wr[tp];
+#if DISCARDS
+	if
+	:: stub[tp] && t == rend[tp] -> size = 2	/* nothing fits */
+	:: else
+	fi
+#endif
+}
+
+/*
+ * The write index is moved, whatever it is by then. Where the event follows another one
+ * it is first compared with what it was: if an interrupt came, all is looked at anew.
+ */
+inline reserve()
+{
+#if STRAIGHT
+	if
+	:: !tried && t && t + size <= SZ ->
+		tried = 1;
+		ip();
+#ifdef BREAK_EXCHANGE
+		wr[tp] = t
+#else
+		if
+		:: wr[tp] != t -> look_at_tail()
+#if DISCARDS
+		/* too little is left here now, so it was before */
+		:: wr[tp] == t && stub[tp] && t == rend[tp] -> look_at_tail()
+#endif
+		:: else
+		fi
+#endif
+	:: else
+	fi;
+#endif
+	wr[tp] = wr[tp] + size;
+	ip()
+}
+
 inline event()
 {
 	committing++; commits = (commits + 1) & 3;
@@ -495,18 +574,8 @@ inline event()
 	:: size = 2
 	fi;
 	do
-	:: ip();
-		tp = tail;
-		ip();
-		t = wr[tp];
-#if DISCARDS
-		if
-		:: stub[tp] && t == rend[tp] -> size = 2	/* nothing fits */
-		:: else
-		fi;
-#endif
-		wr[tp] = wr[tp] + size;
-		ip();
+	:: look_at_tail();
+		reserve();
 		if
 		:: t + size > SZ ->
 			cross();
@@ -546,10 +615,17 @@ inline event()
 		fi
 	od;
 	drop = 0; tp = 0; t = 0; size = 0;
+#if STRAIGHT
+	tried = 0;
+#endif
 	end_commit()
 }
 
+#if STRAIGHT
+#define writer_locals(l) byte level = l, tp, t, size, nx, tok, before, i_; bit drop, tried
+#else
 #define writer_locals(l) byte level = l, tp, t, size, nx, tok, before, i_; bit drop
+#endif
 
 #if RESETS
 #define rstore(where, what)						\
