@@ -21,8 +21,16 @@
 #include <linux/ring_buffer.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <asm/debugreg.h>
 #include <asm/processor-flags.h>
+
+/* Linux 6.3 and newer know the event to be committed by themselves. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define commit_event(buffer, event)	ring_buffer_unlock_commit(buffer, event)
+#else
+#define commit_event(buffer, event)	ring_buffer_unlock_commit(buffer)
+#endif
 
 #define NEVER		ULONG_MAX
 #define WORDS_MAX	16
@@ -111,7 +119,7 @@ static __always_inline void write_event(unsigned int words, bool discard, bool s
 		if (discard)
 			ring_buffer_discard_commit(buffer, event);
 		else
-			ring_buffer_unlock_commit(buffer, event);
+			commit_event(buffer, event);
 	}
 	if (stepped)
 		clear_trap_flag();
