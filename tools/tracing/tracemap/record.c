@@ -807,21 +807,31 @@ static void drain_observed(struct run *run)
 		ret = drain_observed_cpu(run, run->recording.tracks[i]);
 }
 
+/* Another program, or a trigger of its own, may switch tracing on again at any time. */
+static bool is_off(const struct run *run)
+{
+	char *on = session_get(run->session, "tracing_on");
+	bool off = session_is_own(run->session) || (on && *on == '0');
+
+	free(on);
+	return off;
+}
+
 /*
- * What is in the buffers still; a second signal gives that up. In an instance of
- * somebody else's tracing goes on, and the buffers never empty.
+ * What is in the buffers still; a second signal gives that up. Where another program's tracing
+ * goes on, the buffers never empty.
  */
 static void drain(struct run *run)
 {
-	bool own = session_is_own(run->session);
+	bool off;
 
-	if (own)
-		session_trace(run->session, false);
-	while (own && !run->recording.write_error && stop_signals() < 2 && take_all(run) > 0)
+	selection_switch_off(&run->request->selection, run->session);
+	while ((off = is_off(run)) && !run->recording.write_error && stop_signals() < 2 &&
+	       take_all(run) > 0)
 		tick(run);
-	if (!own && run->recording.observes)
+	if (!off && run->recording.observes)
 		drain_observed(run);
-	else if (!own)
+	else if (!off)
 		pull_all(run, RECORDING_PRESENT);
 }
 

@@ -496,6 +496,8 @@ int selection_open(const struct selection *sel, struct session **session, struct
 		ret = apply(sel, *session);
 	if (!ret)
 		ret = prepare_child(sel, *session, child, command);
+	if (!ret && !changes_nothing(sel, *session))
+		ret = session_put_back_while_off(*session);
 	allow_many_files();
 	return ret;
 }
@@ -503,4 +505,9 @@ int selection_open(const struct selection *sel, struct session **session, struct
 int selection_switch_on(const struct selection *sel, struct session *session)
 {
 	return changes_nothing(sel, session) ? 0 : session_trace(session, true);
+}
+
+int selection_switch_off(const struct selection *sel, struct session *session)
+{
+	return changes_nothing(sel, session) ? 0 : session_trace(session, false);
 }

@@ -99,6 +99,12 @@ int selection_open(const struct selection *sel, struct session **session, struct
 /* Switch tracing on; an instance that was there stays as it is if the selection is empty. */
 int selection_switch_on(const struct selection *sel, struct session *session);
 
+/*
+ * Switch off what selection_switch_on() has switched on, before what is left is read: what comes
+ * later would stay in the buffers of an instance that was there.
+ */
+int selection_switch_off(const struct selection *sel, struct session *session);
+
 void selection_free(struct selection *sel);
 
 #endif /* _TRACEMAP_SELECTION_H */

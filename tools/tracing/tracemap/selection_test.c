@@ -267,18 +267,24 @@ int __wrap_unlinkat(int at, const char *path, int flags)
 
 /* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
 static bool tracer_is_kept;
+static unsigned int set_while_on;	/* settings of the top level, but tracing_on */
 __typeof__(write) __real_write;
+static bool has(const char *dir, const char *name, const char *text);
 
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
 	char link[64], path[512] = "";
+	ssize_t length;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (tracer_is_kept && readlink(link, path, sizeof(path) - 1) > 0 &&
-	    strstr(path, "/current_tracer") && memcmp(data, "nop", 3)) {
+	length = readlink(link, path, sizeof(path) - 1);
+	if (tracer_is_kept && length > 0 && strstr(path, "/current_tracer") &&
+	    memcmp(data, "nop", 3)) {
 		errno = EBUSY;
 		return -1;
 	}
+	if (length > 0 && !strncmp(path, top, strlen(top)) && !strstr(path, "/tracing_on"))
+		set_while_on += !has(top, "tracing_on", "0");
 	return __real_write(fd, data, size);
 }
 
@@ -327,8 +333,8 @@ static void check_set(pid_t pid)
 	CHECK(!has(top, "set_ftrace_notrace_pid", ""));
 }
 
-/* At the top level: everything that can be set, and what was there comes back. */
-static void test_top_level(void)
+/* At the top level: everything that can be set, while tracing is off, and what was comes back. */
+static void test_top_level(bool switch_off)
 {
 	static const char * const options[] = {
 		"i/", "esched:sched_switch", "fprev_prio < 100", "pfunction", "lvfs_read", "lb",
@@ -340,12 +346,15 @@ static void test_top_level(void)
 	struct session *session;
 
 	fill(top);
+	set_while_on = 0;
 	choose(&sel, options);
 	CHECK(!selection_open(&sel, &session, &child, command) && child.pid);
 	check_set(child.pid);
 	CHECK(!selection_switch_on(&sel, session) && has(top, "tracing_on", "1"));
 	child_stop(&child);
-	CHECK(!session_close(session));
+	if (switch_off)
+		CHECK(!selection_switch_off(&sel, session) && has(top, "tracing_on", "0"));
+	CHECK(!session_close(session) && !set_while_on);
 	check_put_back();
 	selection_free(&sel);
 }
@@ -401,6 +410,7 @@ static void test_nothing_asked_for(void)
 	fill(top);
 	choose(&sel, options);
 	CHECK(!selection_open(&sel, &session, &child, NULL) && !selection_switch_on(&sel, session));
+	CHECK(!selection_switch_off(&sel, session) && has(top, "tracing_on", "1\n"));
 	CHECK(!session_close(session));
 	for (unsigned int i = 0; i < SIZE(files); i++)
 		CHECK(has(top, files[i].name, files[i].before));
@@ -504,7 +514,8 @@ int main(int argc, char **argv)
 	test_names();
 	test_cpus();
 	test_filters();
-	test_top_level();
+	test_top_level(true);
+	test_top_level(false);
 	test_signal_before_start();
 	test_sizes_of_cpus();
 	test_nothing_asked_for();

@@ -271,6 +271,19 @@ int session_trace(struct session *session, bool on)
 	return session_set(session, "tracing_on", on ? "1" : "0");
 }
 
+int session_put_back_while_off(struct session *session)
+{
+	char *path;
+	int ret;
+
+	if (session->own)
+		return 0;
+	path = path_of(session, "tracing_on");
+	ret = path ? undo_add_step(&session->undo, path, "0") : -ENOMEM;
+	free(path);
+	return ret ? complain(ABOUT_SETTING, ret, "%s/tracing_on", session->dir) : 0;
+}
+
 int session_hide_self(struct session *session, bool functions)
 {
 	static const char * const files[] = { "set_event_notrace_pid", "set_ftrace_notrace_pid" };

@@ -80,4 +80,11 @@ int session_hide_self(struct session *session, bool functions);
 /* Switch tracing on or off, and note what to put back. */
 int session_trace(struct session *session, bool on);
 
+/*
+ * Put back while tracing is off what was changed until now, so that no event comes because a
+ * setting was put back before another: with the limit to a command gone, all processes would
+ * be traced. Call it before tracing is switched on, as it wakes the keeper.
+ */
+int session_put_back_while_off(struct session *session);
+
 #endif /* _TRACEMAP_SESSION_H */

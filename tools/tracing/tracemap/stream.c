@@ -346,16 +346,15 @@ static void print_rest(struct stream *s, unsigned long long budget)
 }
 
 /*
- * What was there when it was asked to end; a second signal gives that up. In
- * an instance of somebody else's tracing goes on, and the buffers never empty.
+ * What was there when it was asked to end; a second signal gives that up. Where another
+ * program's tracing goes on, the buffers never empty.
  */
 static void take_rest(struct stream *s)
 {
 	unsigned long long budget = ~0ULL;
 
-	if (session_is_own(s->session))
-		session_trace(s->session, false);
-	else
+	selection_switch_off(&s->opt.sel, s->session);
+	if (!session_is_own(s->session))
 		budget = unread(s) + 4096;
 	/* The command may have ended, and be known by its name since. */
 	tracemap_decoder_refresh(s->decoder);
@@ -553,8 +552,8 @@ static int run(struct stream *s)
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
 	if (may_go_on(s, 1))
 		take_rest(s);
-	else if (session_is_own(s->session))
-		session_trace(s->session, false);
+	else
+		selection_switch_off(&s->opt.sel, s->session);
 	s->given_up |= stop_signals() > 1;
 	child_stop(&s->loop.child);
 	return finish(s);

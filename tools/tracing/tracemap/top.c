@@ -432,16 +432,15 @@ static const struct loop_verb counting = {
 };
 
 /*
- * What was there when it was asked to end. In an instance of another program tracing goes on,
- * and the buffers may never be empty: a few turns are enough for what a quarter of them holds.
+ * What was there when it was asked to end. Where another program's tracing goes on, the buffers
+ * may never be empty: a few turns are enough for what a quarter of them holds.
  */
 static void take_rest(struct top *top)
 {
 	uint64_t until = now_ns() + 1000000000;
 	bool own = session_is_own(top->session);
 
-	if (own)
-		session_trace(top->session, false);
+	selection_switch_off(&top->opt.sel, top->session);
 	if (top->m)
 		tracemap_merge_flush(top->m);
 	while (!top->error && stop_signals() < 2 && (own || now_ns() < until) && take(top) > 0)

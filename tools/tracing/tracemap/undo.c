@@ -303,18 +303,19 @@ static bool is_known(const struct undo_list *list, const char *path)
 	return false;
 }
 
-int undo_add(struct undo_list *list, const char *path, const char *value)
+int undo_add_step(struct undo_list *list, const char *path, const char *value)
 {
-	int ret;
-
-	/* Each entry wakes the keeper. What a file held first is what it gets at last. */
-	if (is_known(list, path))
-		return 0;
-	ret = push(list, path, value);
+	int ret = push(list, path, value);
 
 	if (!ret && list->fd >= 0)
 		tell_keeper(list, path, value ? 'w' : 'r', value ? value : "");
 	return ret;
+}
+
+int undo_add(struct undo_list *list, const char *path, const char *value)
+{
+	/* Each entry wakes the keeper. What a file held first is what it gets at last. */
+	return is_known(list, path) ? 0 : undo_add_step(list, path, value);
 }
 
 void undo_drop(struct undo_list *list)

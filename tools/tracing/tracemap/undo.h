@@ -34,6 +34,12 @@ int undo_begin(struct undo_list *list, const char *top);
  */
 int undo_add(struct undo_list *list, const char *path, const char *value);
 
+/*
+ * As undo_add(), but of several entries for @path this one counts, too: as the last one it is
+ * written first, before what was changed earlier is put back.
+ */
+int undo_add_step(struct undo_list *list, const char *path, const char *value);
+
 /* Drop the last entry, whose folder could not be made: it may be another program's. */
 void undo_drop(struct undo_list *list);
 
