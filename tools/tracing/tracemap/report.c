@@ -239,8 +239,8 @@ static void cannot_read(const struct report *r)
 		say("%s: it is no trace.dat, is not all of one, or is compressed in a way that libtracecmd does not know: the program that has written it may have said why",
 		    r->opt.file);
 	else
-		say("%s: it is no trace.dat, is damaged or was cut, or is compressed in a way that libtracecmd does not know; if a recording was cut short, tracemap record --restore %s mends it",
-		    r->opt.file, r->opt.file);
+		say("%s: it is no trace.dat, or is compressed in a way that libtracecmd does not know, or is damaged or was cut: then copy it once more from where it was recorded",
+		    r->opt.file);
 }
 
 /* A pipe would be waited for. Returns 0 or a negative errno, said. */
