@@ -33,6 +33,7 @@ const char *tracecmd_get_trace_clock(struct tracecmd_input *file) __attribute__(
 int tracecmd_set_cursor(struct tracecmd_input *file, int cpu, unsigned long long offset)
 	__attribute__((weak));
 
+#define DEFAULT_FILE	"trace.dat"
 #define NR_LOOKED_AT	1000	/* events of a CPU, for those of a tracer */
 #define NR_IDS	65536		/* of events: the kernel has 16 bits for them */
 
@@ -243,15 +244,26 @@ static void cannot_read(const struct report *r)
 		    r->opt.file);
 }
 
+/* Of a file that is not there. */
+static const char *advise(const struct report *r)
+{
+	struct stat st;
+
+	if (strcmp(r->opt.file, DEFAULT_FILE) || fstat(STDIN_FILENO, &st) || !S_ISFIFO(st.st_mode))
+		return ": tracemap record -o makes one";
+	return ": give - for standard input: ... | tracemap report -";
+}
+
 /* A pipe would be waited for. Returns 0 or a negative errno, said. */
 static int check_file(const struct report *r)
 {
 	struct stat st;
 
 	if (stat(r->path, &st) || access(r->path, R_OK)) {
-		say("%s: %s%s", r->opt.file, strerror(errno),
-		    errno == ENOENT ? ": tracemap record -o makes one" : "");
-		return -errno;
+		int error = errno;
+
+		say("%s: %s%s", r->opt.file, strerror(error), error == ENOENT ? advise(r) : "");
+		return -error;
 	}
 	if (!S_ISREG(st.st_mode)) {
 		say("%s: it is no regular file: name a trace.dat, or - if it comes by standard input",
@@ -766,7 +778,7 @@ static int parse_options(struct options *opt, int argc, char **argv)
 int cmd_report(int argc, char **argv)
 {
 	struct report r = {
-		.opt.file = "trace.dat",
+		.opt.file = DEFAULT_FILE,
 		.input = -1,
 		.copy = -1,
 		.to = UINT64_MAX,
