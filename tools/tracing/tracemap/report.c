@@ -535,21 +535,9 @@ static bool all_tasks_found(const struct report *r)
 	return all;
 }
 
-static bool selects(const struct options *opt)
-{
-	return opt->sel.nr_events || opt->sel.nr_cpus || opt->sel.instance || opt->nr_tasks ||
-	       opt->from || opt->to;
-}
-
-/* What writes to the pipe has told the sum of all events. */
-static bool tells_sum(const struct report *r)
-{
-	return !r->opt.quiet && (r->input <= STDERR_FILENO || selects(&r->opt));
-}
-
 static int finish(struct report *r, int ret)
 {
-	if (tells_sum(r))
+	if (!r->opt.quiet)
 		say("%llu events, %s%llu lost%s", r->events, r->at_least ? "at least " : "",
 		    r->lost + r->at_least,
 		    r->at_least ? ": the file does not have the number of every loss" : "");
@@ -693,8 +681,7 @@ static void help(FILE *to)
 	      "What to print:\n"
 	      "      --json            an object a line\n"
 	      "      --stats           how many events there are, by event, task and CPU\n"
-	      "  -q, --quiet           no sum at the end; there is none of all events of a pipe, as\n"
-	      "                        what writes to it has told it\n"
+	      "  -q, --quiet           no sum at the end\n"
 	      "      --strict          exit with 3 if events were lost\n"
 	      "\n"
 	      "What comes by a pipe is kept in the folder $TMPDIR (default: /var/tmp), and is printed\n"
