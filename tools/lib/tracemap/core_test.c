@@ -240,7 +240,7 @@ static struct raw {
 	bool leaves;			/* the last event of a sub-buffer is yet to be read */
 	bool large;			/* each event is a sub-buffer */
 	bool exact;			/* a read() of fewer bytes leaves no zeroes to the next */
-	uint32_t there, end;		/* bytes up to @end of @page that nobody has asked for */
+	uint32_t there, end;		/* bytes up to @end of @page that are yet to be read */
 	struct subbuf_make page;
 } raw = { .fd = -1 };
 

@@ -14,14 +14,8 @@
 #include "trace_dat_send.h"
 #include "trace_head.h"
 
-/* Of each CPU, as the table has it. */
-struct region {
-	uint64_t offset;
-	uint64_t size;
-};
-
 /* Tell of a CPU what is there of its data, in whole pages. */
-static void clip(struct region *region, uint64_t file_size, uint32_t page_size,
+static void clip(struct trace_region *region, uint64_t file_size, uint32_t page_size,
 		 struct report_cut *cut)
 {
 	uint64_t there = file_size > region->offset ? file_size - region->offset : 0;
@@ -50,7 +44,7 @@ static int put(void *arg, const void *data, size_t size)
 }
 
 static int make_copy(int from, uint64_t size, const struct trace_head_found *found,
-		     const struct region *table)
+		     const struct trace_region *table)
 {
 	struct copy copy = { .fd = temp_file() };
 	int ret = copy.fd < 0 ? copy.fd : trace_dat_send_file(from, size, put, &copy);
@@ -67,7 +61,7 @@ static int make_copy(int from, uint64_t size, const struct trace_head_found *fou
 			temp_folder());
 }
 
-static int copy_if_cut(int fd, const struct trace_head_found *found, struct region *table,
+static int copy_if_cut(int fd, const struct trace_head_found *found, struct trace_region *table,
 		       struct report_cut *cut)
 {
 	ssize_t size = found->nr_cpus * sizeof(*table);
@@ -84,7 +78,7 @@ int report_cut(const char *path, struct report_cut *cut)
 {
 	struct trace_head_found found;
 	FILE *file = fopen(path, "re");
-	struct region *table;
+	struct trace_region *table;
 	int ret = -ENOENT;
 
 	*cut = (struct report_cut){ 0 };

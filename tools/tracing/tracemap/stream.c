@@ -353,7 +353,6 @@ static void take_rest(struct stream *s)
 {
 	unsigned long long budget = ~0ULL;
 
-	selection_switch_off(&s->opt.sel, s->session);
 	if (!session_is_own(s->session))
 		budget = unread(s) + 4096;
 	/* The command may have ended, and be known by its name since. */
@@ -550,10 +549,9 @@ static int run(struct stream *s)
 	s->out.deadline = s->loop.deadline;
 	s->out.quiet = s->opt.quiet;
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
+	selection_switch_off(&s->opt.sel, s->session);
 	if (may_go_on(s, 1))
 		take_rest(s);
-	else
-		selection_switch_off(&s->opt.sel, s->session);
 	s->given_up |= stop_signals() > 1;
 	child_stop(&s->loop.child);
 	return finish(s);

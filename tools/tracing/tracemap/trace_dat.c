@@ -28,12 +28,6 @@
 #define RESERVE_MAX	(16ULL << 20)
 #define RESERVE_MIN	(1ULL << 20)
 
-/* As in the file. */
-struct region {
-	uint64_t offset;
-	uint64_t size;
-};
-
 /*
  * Right behind the table, libtracecmd looks for the name of the clock. Behind that, where it
  * does not look, FILE has a mark, and for each CPU a byte: what there is of its part. The
@@ -81,7 +75,7 @@ struct trace_dat {
 	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
 	int failed;		/* to sync: the disk may not have what was moved */
 	bool reserved;		/* FILE may have space behind its end */
-	struct region *regions;	/* the table; @behind and @states are behind it */
+	struct trace_region *regions;	/* the table; @behind and @states are behind it */
 	struct behind *behind;
 	unsigned char *states;	/* enum state, of each CPU */
 	struct part *parts;
@@ -306,7 +300,7 @@ static int write_head(struct trace_dat *dat, const struct bytes *head)
 	dat->table = head->size;
 	trace_head_clock(dat->head, dat->behind->clock, sizeof(dat->behind->clock));
 	for (unsigned int i = 0; i < dat->nr_cpus; i++)
-		dat->regions[i] = (struct region){ .offset = data_offset(dat) };
+		dat->regions[i] = (struct trace_region){ .offset = data_offset(dat) };
 	ret = trace_dat_write_at(dat->fd, head->data, head->size, 0);
 	if (!ret)
 		ret = write_table(dat);
@@ -691,7 +685,7 @@ static ssize_t copy(int from, uint64_t from_at, int to, uint64_t to_at, size_t s
 /* Some of a part: as much as may be in both files. */
 static int move_some(struct trace_dat *dat, unsigned int cpu)
 {
-	struct region *region = &dat->regions[cpu];
+	struct trace_region *region = &dat->regions[cpu];
 	struct part *part = &dat->parts[cpu];
 	uint64_t size = part->size - part->moved;
 	ssize_t n;
@@ -833,7 +827,7 @@ static bool is_cut(const struct trace_dat *dat)
 	if (fstat(dat->fd, &st))
 		return false;
 	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
-		const struct region *region = &dat->regions[i];
+		const struct trace_region *region = &dat->regions[i];
 
 		if (region->size && (region->offset > (uint64_t)st.st_size ||
 				     region->size > st.st_size - region->offset))
@@ -920,7 +914,8 @@ static int read_head(struct trace_dat **datp, int fd)
 	if (file)
 		fclose(file);
 	if (!is_ours || !found.page_size ||
-	    found.table + found.nr_cpus * (uint64_t)sizeof(struct region) > (uint64_t)st.st_size)
+	    found.table + found.nr_cpus * (uint64_t)sizeof(struct trace_region) >
+	    (uint64_t)st.st_size)
 		return -EINVAL;
 	dat = new_dat(found.nr_cpus, found.page_size);
 	*datp = dat;

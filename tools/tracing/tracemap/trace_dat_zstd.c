@@ -25,12 +25,6 @@ enum {
 	OPTION_BUFFER		= 3,
 };
 
-/* Where in the file a CPU's data are. */
-struct region {
-	uint64_t offset;
-	uint64_t size;
-};
-
 /**
  * struct writer - the file being written
  * @at: how long it is
@@ -53,7 +47,7 @@ struct writer {
 	size_t chunk, room;
 	char *in, *out;
 	struct bytes strings, options;
-	struct region *regions;
+	struct trace_region *regions;
 	uint64_t done, told;
 };
 

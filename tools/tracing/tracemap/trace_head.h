@@ -73,6 +73,12 @@ struct trace_head_found {
 	unsigned int page_size;
 };
 
+/* What the table has of each CPU: where in the file its data are. */
+struct trace_region {
+	uint64_t offset;
+	uint64_t size;
+};
+
 /* Find the table in a file. Returns false if tracemap on such a machine did not write it. */
 bool trace_head_find(FILE *file, struct trace_head_found *found);
 
