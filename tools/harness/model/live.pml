@@ -52,7 +52,7 @@
  *			taken back if none is behind it; the padding may be too
  *			short to be an event, and is not written over then
  *	STRAIGHT	1: the writer takes the short ways to reserve and to commit where
- *			nobody interrupts it
+ *			no interrupt writes meanwhile
  *	OBSERVERS	each begins at any time
  *   A sub-buffer has 2 words (SZ), an event 1 or 2 of them: the second of 2
  *   leaves padding. Generations are modulo 16, begin at 13, and wrap.
@@ -401,8 +401,8 @@ inline end_commit_any()
 }
 
 /*
- * On the page that the tail is on, where nobody is interrupted: one store, and a second
- * look at page and write index, as an interrupt may have moved them before the count.
+ * The outermost writer, on the page that the tail is on: one store, and a second look at
+ * page and write index, as an interrupt may have moved them before the count.
  */
 inline end_commit()
 {
