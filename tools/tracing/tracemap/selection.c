@@ -4,10 +4,12 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "advice.h"
@@ -509,5 +511,16 @@ int selection_switch_on(const struct selection *sel, struct session *session)
 
 int selection_switch_off(const struct selection *sel, struct session *session)
 {
-	return changes_nothing(sel, session) ? 0 : session_trace(session, false);
+	int ret;
+
+	if (changes_nothing(sel, session))
+		return 0;
+	ret = session_trace(session, false);
+	/*
+	 * A writer that was let in before may not have committed its event yet. Writers are
+	 * not preempted: waiting for an RCU grace period, as this does, waits for them.
+	 */
+	if (!session_is_own(session))
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	return ret;
 }
