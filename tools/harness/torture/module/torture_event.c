@@ -32,6 +32,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
+#include <linux/kcsan-checks.h>
 #include <linux/kernel.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -151,13 +152,31 @@ static void fire(struct torture_writer *writer, unsigned int most)
 	}
 }
 
+/*
+ * Does the interrupted task report a data race? It may hold KCSAN's lock then, for which
+ * an NMI that found a race, too, would wait for ever.
+ */
+static bool interrupted_a_report(void)
+{
+#ifdef CONFIG_KCSAN
+	return current->kcsan_ctx.disable_count;
+#else
+	return false;
+#endif
+}
+
 static int fire_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct torture_cpu *tc = this_cpu_ptr(&torture_cpus);
+	bool unchecked = interrupted_a_report();
 
 	if (!atomic_xchg(&tc->nmi_sent, 0))
 		return NMI_DONE;
+	if (unchecked)
+		kcsan_disable_current();
 	fire(&tc->writers[NMI], 3);
+	if (unchecked)
+		kcsan_enable_current();
 	return NMI_HANDLED;
 }
 
