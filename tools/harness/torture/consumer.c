@@ -150,22 +150,35 @@ static void consume_line(struct consumer *c, const char *line)
 	order_take(&c->order, &e);
 }
 
+/* Consume the whole lines of @text, and return how much of it is part of one more. */
+static size_t consume_lines(struct consumer *c, char *text, size_t len)
+{
+	char *line = text, *end;
+
+	while ((end = memchr(line, '\n', text + len - line))) {
+		*end = '\0';
+		consume_line(c, line);
+		line = end + 1;
+	}
+	memmove(text, line, text + len - line);
+	return text + len - line;
+}
+
+/* Since Linux 6.8 a read may end within a line; the next one goes on there. */
 static void by_pipe(struct consumer *c, int times)
 {
 	int fd = cpu_file(&this_round.ti, c->cpu, "trace_pipe", O_RDONLY | O_NONBLOCK);
-	char text[4097], *line, *rest;
+	char text[8192];
+	size_t part = 0;
 	ssize_t len;
 
-	while (times-- && goes_on(c)) {
-		len = read(fd, text, sizeof(text) - 1);
+	while (part || (times-- > 0 && goes_on(c))) {
+		len = read(fd, text + part, sizeof(text) - part);
 		if (len <= 0) {
 			wait_for_events(fd);
 			continue;
 		}
-		text[len] = '\0';
-		rest = text;
-		while ((line = strsep(&rest, "\n")))
-			consume_line(c, line);
+		part = consume_lines(c, text, part + len);
 	}
 	close(fd);
 }
