@@ -184,7 +184,11 @@ struct trace_live_subbuf {
  * @reserved:		0.
  * @epoch:		Odd while the kernel empties the buffer: nothing else is
  *			valid then. Afterwards it is the next even number, and all
- *			counts have restarted from 0. Generations go on.
+ *			counts have restarted from 0. Generations go on. The kernel
+ *			empties a buffer when a program writes to trace, sets
+ *			trace_clock, changes current_tracer, or switches tracing_on
+ *			on under the tracer function, and when an event that was
+ *			enabled is removed, as a kprobe is, or with its module.
  * @commit_generation:	The generation that the writer commits events to.
  * @commit_id:		The sub-buffer that holds @commit_generation. It is stored
  *			a moment earlier, so check the generation of its entry.
