@@ -79,7 +79,7 @@ static void get_reader(int fd, const struct trace_buffer_meta *meta)
 
 	if (ioctl(fd, TRACE_MMAP_IOCTL_GET_READER) < 0)
 		err(1, "TRACE_MMAP_IOCTL_GET_READER");
-	if (meta->reader.id != id)
+	if (meta->reader.id != id || meta->reader.read < read)
 		read = 0;
 
 	subbuf = (const char *)meta + meta->meta_page_size +

@@ -23,10 +23,11 @@
  *
  *	id = meta->reader.id, read = meta->reader.read;
  *	ioctl(fd, TRACE_MMAP_IOCTL_GET_READER);
- *	if (meta->reader.id != id)
+ *	if (meta->reader.id != id || meta->reader.read < read)
  *		read = 0;
  *	parse the bytes [read, meta->reader.read) of sub-buffer reader.id
  *
+ * reader.read is smaller than before if the kernel has emptied the buffer.
  * Byte 0 is the first byte after the sub-buffer's header. events/header_page
  * describes that header.
  *
