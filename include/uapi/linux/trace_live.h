@@ -67,8 +67,9 @@
  *		end = load_acquire(commit word of sub-buffer id)	[COMMIT]
  *		      & 0x3fffffff
  *	if (end > subbuf_size - data_offset)
- *		end = read, and CHECK
+ *		end = read, as the sub-buffer is being overwritten: CHECK finds that
  *	copy, or parse, the bytes [read, end), if end is beyond read
+ *	go to CHECK
  *
  * CHECK
  *	read_barrier()
@@ -120,11 +121,12 @@
  *	epoch = load_acquire(index->epoch)				[RESET]
  *	if it is odd, the buffer is being emptied: yield the CPU and try again.
  *	It takes as long as the kernel needs to clear the sub-buffers of one CPU.
- *	n = 0, count = 0, then JUMP. At the start of an observer, what JUMP adds to
- *	"missed" are the events from before it came: subtract them again. To begin
- *	with the present instead, take id2 = commit_id and g = now in JUMP, then
- *	LOOK once, parse what is there only for its time deltas, and treat its
- *	events as those from before the observer came.
+ *	n = 0, count = 0, missed = 0, then JUMP. When an observer begins, it sets
+ *	missed to 0 after that JUMP: the events which JUMP has added were there
+ *	before it came. After a reset it does not: these are events of the new epoch
+ *	that it has missed. To begin with the present instead, take id2 = commit_id
+ *	and g = now in JUMP, then LOOK once, parse what is there only for its time
+ *	deltas, and add its events to count only.
  *
  * "missed" is exact: "before" counts events, that is, data records of any length,
  * and no padding, time stamps, time extensions or discarded events. In each epoch,
@@ -190,8 +192,9 @@ struct trace_live_subbuf {
  *			on under the tracer function, and when an event that was
  *			enabled is removed, as a kprobe is, or with its module.
  * @commit_generation:	The generation that the writer commits events to.
- * @commit_id:		The sub-buffer that holds @commit_generation. It is stored
- *			a moment earlier, so check the generation of its entry.
+ * @commit_id:		The sub-buffer that holds @commit_generation. The writer
+ *			stores it before @commit_generation: a program that needs
+ *			both checks that its entry has that generation.
  * @used:		Unread sub-buffers in the ring when the writer got to
  *			@commit_generation, that one included, the reader's not. It
  *			changes only then. Without overwrite mode it may be too
