@@ -294,7 +294,7 @@ static void print_mapping(const struct info *info)
 	else if (!strcmp(map, "live"))
 		printf("Mapping:      yes, and cheaper than read(2)\n");
 	else
-		printf("Mapping:      mainline's; read(2) is cheaper, it is used when asked for\n");
+		printf("Mapping:      yes, as on mainline; used by --way map only, as read(2) is cheaper\n");
 	if (knows_index(info))
 		printf("Live index:   %s\n", info->observe ?
 		       "no: observing without taking events is not possible" :

@@ -109,7 +109,7 @@ static const char usage[] =
 	"      --subbuf SIZE     of the sub-buffers, where this kernel can set it\n"
 	"                        (default: 64k in an instance of its own)\n"
 	"      --strict          exit with 3 if events were lost\n"
-	"  -q, --quiet           no progress, and no sum at the end\n"
+	"  -q, --quiet           print neither the progress nor the sum at the end\n"
 	"\nWhen to stop:\n"
 	"      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
 	"      --size SIZE       after so many bytes of data, k, M, G understood\n"

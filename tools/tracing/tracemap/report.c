@@ -681,7 +681,7 @@ static void help(FILE *to)
 	      "What to print:\n"
 	      "      --json            an object a line\n"
 	      "      --stats           how many events there are, by event, task and CPU\n"
-	      "  -q, --quiet           no sum at the end\n"
+	      "  -q, --quiet           do not print the sum at the end\n"
 	      "      --strict          exit with 3 if events were lost\n"
 	      "\n"
 	      "What comes by a pipe is kept in the folder $TMPDIR (default: /var/tmp), and is printed\n"

@@ -388,7 +388,7 @@ static const char usage[] =
 	"  -o, --output FILE     a file for trace-cmd report and KernelShark, - for a pipe\n"
 	"                        (default: print the events)\n"
 	"      --json            print an object a line\n"
-	"  -q, --quiet           no sum at the end\n"
+	"  -q, --quiet           do not print the sum at the end\n"
 	"      --strict          exit with 3 if events were overwritten before they were read\n"
 	"When, to files named by time (trace.dat: trace-20261125-235959.123.dat), until Ctrl-C:\n"
 	"      --when EVENT      each time SYSTEM:EVENT[:FILTER] happens\n"

@@ -609,7 +609,7 @@ static void help(FILE *to)
 	      "      --from-now        not what is in the buffers already\n"
 	      "What to print:\n"
 	      "      --json            an object a line\n"
-	      "  -q, --quiet           not how it is read, and no sum at the end\n"
+	      "  -q, --quiet           print neither how it is read nor the sum at the end\n"
 	      "      --strict          exit with 3 if events were lost\n"
 	      "When to stop:\n"
 	      "      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"

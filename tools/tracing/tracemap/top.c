@@ -871,7 +871,7 @@ static void help(FILE *to)
 	      "  -n, --number N        at most so many rows a table (default: 20; screen, JSON: all)\n"
 	      "  -r, --rows            rows, even on a terminal\n"
 	      "      --json            an object a line for each interval\n"
-	      "  -q, --quiet           not how it is read, and no sum at the end\n"
+	      "  -q, --quiet           print neither how it is read nor the sum at the end\n"
 	      "      --duration TIME   stop after seconds, or 500ms, 10s, 5m, 1h\n"
 	      "  -h, --help\n"
 	      "\n"
