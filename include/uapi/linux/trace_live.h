@@ -268,7 +268,7 @@ struct trace_live_position {
  * Before the first call the file is always readable. A position may be arbitrarily
  * old: bytes that were overwritten since then count, too. The call does not wait and
  * consumes nothing; a call that fails changes nothing. Padding counts as bytes:
- * without overwrite mode, an event that is refused may leave padding behind, which
+ * without overwrite mode, an event that is dropped may leave padding behind, which
  * may make the file readable once.
  *
  * The file becomes readable when there is enough, and stays so until the next call.
