@@ -49,7 +49,7 @@ make_tests()
 	gcc -O2 -Wall -Wextra -Werror -static -o "$work/with/trial" "$harness/mutants/trial.c"
 	make_torture
 	mv "$work/with/torture" "$work/with/torture_program"
-	cp "$harness/mutants/torture" "$harness/torture/unload" "$harness/torture/nested" "$work/with"
+	cp "$harness/mutants/torture" "$harness/torture/"{unload,nested,stacks} "$work/with"
 }
 
 trials() { "$harness/mutants/trials.py" "$1" "$known" "${@:2}"; }
@@ -136,7 +136,7 @@ record_all()
 	mapfile -t all < <(wanted boot_test "${all[@]}")
 	mapfile -t odd < <(printf '%s\n' "${all[@]}" | sed '1~2!d;/^$/d')
 	mapfile -t even < <(printf '%s\n' "${all[@]}" | sed '1~2d;/^$/d'
-		wanted torture unload nested pressure_test)
+		wanted torture unload nested stacks pressure_test)
 	record odd "${odd[@]}" &
 	record even "${even[@]}" || complete=no
 	wait $! || complete=no
