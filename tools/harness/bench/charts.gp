@@ -49,6 +49,18 @@ table = 'Reading an event, by every way there is'
 plot for [i = 1:8] table using i + 1:xtic(1) linestyle ways[i], \
 	for [i = 1:8] table using (place(i, 8)):i + 1:i + 1 with labels offset 0, 0.5 font ',11' notitle
 
+set output out.'/sum-by-way.svg'
+set key title 'A trace event of 32 bytes, written and read, by every way there is; less is better'
+unset xlabel
+set style histogram rowstacked
+set boxwidth 0.6
+set xtics rotate by -20
+table = 'Writing and reading an event, by every way there is'
+plot table using 2:xtic(1) linestyle 2 title 'written', '' using 3 linestyle 4 title 'read', \
+	'' using 0:4:4 with labels offset 0, 0.5 font ',12' notitle
+set xtics norotate
+set boxwidth
+
 # --- curves ---
 
 set style data linespoints

@@ -2,29 +2,30 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # bench.sh: measure stock 6.1, the series on it, the same as far as it goes
-# without the live view, and mainline's mapping as Debian's 6.12 has it, with
-# one configuration. The results, a line each, go to build/bench/results.txt,
-# and beside it, if all was measured, the document with its charts and what
-# "make bench-keep" makes them of again, bench.json.
+# without the live view and without the topic writer, and mainline's mapping as
+# Debian's 6.12 has it, with one configuration. The results, a line each, go to
+# build/bench/results.txt, and beside it, if all was measured, the document with its
+# charts and what "make bench-keep" makes them of again, bench.json.
 #
 # The guests are emulated and count instructions, so that a second run brings
 # the same; with ACCEL=kvm they take the time. Only the tables "cpus"
 # and "quiet" are by the clock on the wall always: they want several CPUs, and
-# what counts instructions has one. The table "merge" is timed here as well.
+# what counts instructions has one. The table "merge" is timed here as well, and so
+# is ring_buffer_benchmark, in kernels that are programs of this machine.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
 
 out=$top/build/bench
-kernels='stock before ours mainline'
+kernels='stock before before_writer ours mainline'
 
-# The tables of each kernel: what the document shows of it. Stock 6.1 has no
-# mapping, and the one before the live view is there to be written to.
+# The tables of each kernel: what the document shows of it. Stock 6.1 has no mapping,
+# and those before the live view and the topic writer are there to be written to.
 tables_of()
 {
 	case $1 in
 	stock)		echo drain writer wakeup ring_buffer_benchmark ;;
-	before)		echo writer ring_buffer_benchmark ;;
+	before*)	echo writer ring_buffer_benchmark ;;
 	ours)		echo drain library growth get_reader peers writer map index wakeup loss \
 				ring_buffer_benchmark merge ;;
 	mainline)	echo drain get_reader map wakeup ;;
@@ -42,6 +43,8 @@ patches_before_live()
 	echo "$n"
 }
 
+patches_before_writer() { series_patches | sed '/\/writer\//,$d' | wc -l; }
+
 # of KERNEL COMMAND...: with what the kernel is called for kernel.sh.
 of()
 {
@@ -49,6 +52,7 @@ of()
 	shift
 	case $kernel in
 	before)		SERIES=$(patches_before_live) "$@" ;;
+	before_writer)	SERIES=$(patches_before_writer) "$@" ;;
 	mainline)	on_kernel 6.12 "$@" ;;
 	*)		on_kernel "$kernel" "$@" ;;
 	esac
@@ -65,6 +69,8 @@ build_kernels()
 	done
 	image_irqs=$(FLAVOUR=default "$harness/verbs/kernel.sh")
 	image_smp=$(FLAVOUR=bench-smp "$harness/verbs/kernel.sh")
+	native_stock=$(FLAVOUR=uml-bench SERIES=none "$harness/verbs/kernel.sh")
+	native_ours=$(FLAVOUR=uml-bench "$harness/verbs/kernel.sh")
 }
 
 build_program()
@@ -72,6 +78,7 @@ build_program()
 	mkdir -p "$work/with"
 	make -C "$harness/bench" O="$work/with"
 	cp "$harness/bench/run.guest" "$work/with/run"
+	cp "$harness/bench/native" "$work/with/"
 }
 
 choose_unit()
@@ -148,6 +155,33 @@ measure_here()
 	"$work/with/merge_cost" nanoseconds | sed 's/^result merge /&kernel=ours /' >>"$work/results"
 }
 
+# native KERNEL IMAGE: what ring_buffer_benchmark takes for an event, in a kernel that is
+# a program of this machine, by the time that this takes of a processor.
+native()
+{
+	local TIMEFORMAT=%U
+	{ time timeout 60 "$2/linux" mem=256M con0=fd:0,fd:1 root=/dev/root rootfstype=hostfs \
+		rootflags=/ ro init="$work/with/native" ring_buffer_benchmark.disable_reader=1 \
+		</dev/null >"$work/said" 2>&1; } 2>"$work/time"
+	gawk -v kernel="$1" -v seconds="$(tail -n 1 "$work/time")" '
+		NF > 2 && $(NF - 1) == "Hit:" {
+			printf "result native kernel=%s value=%.3f\n", kernel, seconds * 1e9 / $NF
+			found = 1
+		}
+		END { exit !found }' "$work/said"
+}
+
+# In turns, so that what else the machine does is the same for both; the least counts.
+measure_native()
+{
+	say "-- measuring here: native"
+	for _ in 1 2 3 4 5; do
+		native stock "$native_stock" || return
+		native ours "$native_ours" || return
+	done >"$work/native"
+	sort -V "$work/native" | gawk '!seen[$3]++' >>"$work/results"
+}
+
 scratch
 failed=0
 export FLAVOUR=bench
@@ -158,6 +192,7 @@ describe >"$work/results"
 measure_single
 measure_several
 measure_here
+measure_native || { say "-- measuring here: FAILED"; failed=1; }
 mkdir -p "$out"
 cp "$work/results" "$out/results.txt"
 say "-- the results: $out/results.txt ($SECONDS s)"

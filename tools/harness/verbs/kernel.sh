@@ -21,13 +21,13 @@ tree=${flavour#default}
 [ "$linux" = 6.1 ] || label+=-$linux
 [ "${MUTANTS:-}" != yes ] || { tree=mutants-$flavour; label+=-mutants; }
 load_arch "$flavour"
-[ "$flavour" != uml ] || karch=um
+[[ $flavour != uml* ]] || karch=um
 
 flavour_fragments()
 {
 	[ ${#fragments[@]} -eq 0 ] || { printf "$harness/config/%s.config\n" "${fragments[@]}"; return; }
 	case $flavour in
-	default|bench)	;;
+	default|bench|uml-bench)	;;
 	uml)		printf '%s\n' "$top/kernel/trace/.kunitconfig" ;;
 	bench-*)	printf '%s\n' "$harness/config/bench.config" ;;
 	*)		printf '%s\n' "$harness/config/default.config" ;;

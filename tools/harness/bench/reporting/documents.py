@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from .results import BadResults, Results
-from .tables import TABLES, headline, irqs_off, machine
+from .tables import TABLES, headline, irqs_off, machine, peers_sum
 from .targets import targets_table
 from .text import Table, markdown_table, rst, rst_heading, rst_table, wrapped
 from .ways import WAYS
@@ -46,7 +46,7 @@ In a clone of the project, on Debian 12::
 
 	make bench
 
-builds the four kernels with one configuration, runs everything, and leaves this page with its
+builds the kernels with one configuration, runs everything, and leaves this page with its
 charts in `build/bench`. `make bench-keep` takes them from there to `Documentation/trace`."""
 
 
@@ -91,12 +91,12 @@ def rst_document(results: Results) -> str:
 
 
 def readme_section(results: Results) -> str:
-    """The one table and the one chart."""
-    table = headline(results)
+    """One table, of reading, and one chart, of writing and reading."""
+    table, chart = headline(results), peers_sum(results)
     how = (f"{table.how} Mainline is Linux {results.meta('mainline', 'version')}, this "
            f"series is on {results.meta('ours', 'version')}.")
     return "\n".join([f"{table.title}:\n", markdown_table(table), f"{wrapped(how, 120)}\n",
-                      f"![{table.caption}](Documentation/trace/{NAME}/{table.chart}.svg)\n"])
+                      f"![{chart.caption}](Documentation/trace/{NAME}/{chart.chart}.svg)\n"])
 
 
 def write_report(results: Results, folder: Path) -> None:

@@ -214,14 +214,34 @@ def peers(results: Results) -> Table:
 
 def peers_beside(results: Results) -> Table:
     """What the ways cost beside."""
-    rows = [[way_label(way), *measures(results, "peers", ("write", "calls", "copied"),
+    rows = [[way_label(way), *measures(results, "peers", ("calls", "copied"),
                                        kernel="ours", way=way, payload=32)]
             for way in WAYS if way != "parse"]
     return Table("What every way costs beside reading",
-                 f"Writing is the {results.unit} that the traced program spends on an event while "
-                 "events are collected for that way. Calls and copied bytes are for each KiB "
-                 "consumed. 32 bytes of payload.",
-                 ["way to read", "writing an event", "calls", "bytes copied"], rows)
+                 "Calls and copied bytes are for each KiB consumed. 32 bytes of payload.",
+                 ["way to read", "calls", "bytes copied"], rows)
+
+
+def written_and_read(results: Results, way: str) -> tuple[float, float]:
+    """What an event costs the traced program, and the one that reads it."""
+    where: dict[str, Cell] = {"kernel": "ours", "way": way, "payload": 32}
+    return results.get("peers", "write", **where), results.get("peers", **where)
+
+
+def peers_sum(results: Results) -> Table:
+    """Writing and reading."""
+    costs = [(way, *written_and_read(results, way)) for way in WAYS if way != "parse"]
+    return Table(f"Writing and reading an event, by every way there is ({results.unit})",
+                 "32 bytes of payload: what the traced program spends, what the one that reads "
+                 "does, and the sum.", ["way to read", "written", "read", "sum"],
+                 [[way_label(way), *map(decimal, (write, read, write + read))]
+                  for way, write, read in costs],
+                 chart="sum-by-way", caption="Cost of an event, written and read, by every way")
+
+
+def native_ratio(results: Results) -> float:
+    """How an event of the series compares with one of the stock kernel by time."""
+    return results.get("native", kernel="ours") / results.get("native", kernel="stock")
 
 
 def writer_unmapped(results: Results) -> Table:
@@ -229,16 +249,20 @@ def writer_unmapped(results: Results) -> Table:
     rows = []
     for label, where in (("`ring_buffer_benchmark`", {"bench": "ring_buffer_benchmark"}),
                          ("a tracepoint's event", TRACEPOINT)):
-        stock, before, ours = (results.get("writer", kernel=kernel, **where)
-                               for kernel in ("stock", "before", "ours"))
-        rows.append([label, *map(decimal, (stock, before, ours)), change(ours / stock),
-                     change(ours / before)])
+        costs = [results.get("writer", kernel=kernel, **where)
+                 for kernel in ("stock", "before", "before_writer", "ours")]
+        rows.append([label, *map(decimal, costs), change(costs[-1] / costs[0])])
+    stock, ours = (results.get("native", kernel=kernel) for kernel in ("stock", "ours"))
+    rows.append(["`ring_buffer_benchmark` natively, ns", decimal(stock), NOTHING, NOTHING,
+                 decimal(ours), change(native_ratio(results))])
     return Table(f"Writing an event, nothing mapped ({results.unit})",
                  "The kernel's own `ring_buffer_benchmark`, and a tracepoint's event of 32 bytes. "
-                 "Before the live view is the kernel with those patches of the series that come "
-                 "before it.",
-                 ["what writes", "stock 6.1", "before the live view", "this series",
-                  "from stock", "from before"], rows)
+                 "Before the live view and the topic writer are the kernels with those patches of "
+                 "the series that come before them. Natively is in user-mode Linux, a program of "
+                 "the machine, by the processor's time that it takes: the least of five runs, and "
+                 "so another figure each time.",
+                 ["what writes", "stock 6.1", "before the live view", "before the topic writer",
+                  "this series", "from stock"], rows)
 
 
 def against(base: float, costs: list[float]) -> list[str]:
@@ -393,5 +417,5 @@ def growth(results: Results) -> Table:
 
 # In the order of the report.
 TABLES = [headline, drain_payload, drain_subbuf, drain_calls, library, merging, get_reader,
-          irqs_off, peers, peers_beside, writer_unmapped, writer_mapped, writer_observed,
+          irqs_off, peers, peers_sum, peers_beside, writer_unmapped, writer_mapped, writer_observed,
           writer_asleep, mapping, index, wakeup, quiet, loss, cpus, growth]

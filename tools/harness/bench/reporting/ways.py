@@ -34,8 +34,9 @@ WAYS = {
         "buffer, which is mapped."),
 }
 
-# "before" is the series as far as it goes without the live view.
-KERNELS = {"stock": "stock 6.1", "before": "before the live view", "ours": "this series",
+# The series as far as it goes without the live view, and without the topic writer.
+KERNELS = {"stock": "stock 6.1", "before": "before the live view",
+           "before_writer": "before the topic writer", "ours": "this series",
            "mainline": "mainline"}
 
 # Those that are compared most, in the order of a table.
