@@ -174,11 +174,14 @@ static void by_pipe(struct consumer *c, int times)
 
 	while (part || (times-- > 0 && goes_on(c))) {
 		len = read(fd, text + part, sizeof(text) - part);
-		if (len <= 0) {
+		if (len > 0) {
+			part = consume_lines(c, text, part + len);
+		} else if (part) {
+			fail(STUCK, "cpu %d: a line of trace_pipe has no end", c->cpu);
+			break;
+		} else {
 			wait_for_events(fd);
-			continue;
 		}
-		part = consume_lines(c, text, part + len);
 	}
 	close(fd);
 }

@@ -153,8 +153,9 @@ static void fire(struct torture_writer *writer, unsigned int most)
 }
 
 /*
- * Does the interrupted task report a data race? It may hold KCSAN's lock then, for which
- * an NMI that found a race, too, would wait for ever.
+ * May the interrupted task be reporting a data race? It holds KCSAN's lock meanwhile, for
+ * which an NMI that found a race, too, would wait for ever. An interrupt that reports one
+ * needs no such look: NMIs share KCSAN's state with it, and are not checked then.
  */
 static bool interrupted_a_report(void)
 {
@@ -170,14 +171,17 @@ static int fire_nmi(unsigned int cmd, struct pt_regs *regs)
 	struct torture_cpu *tc = this_cpu_ptr(&torture_cpus);
 	bool unchecked = interrupted_a_report();
 
-	if (!atomic_xchg(&tc->nmi_sent, 0))
-		return NMI_DONE;
+	int ret = NMI_DONE;
+
 	if (unchecked)
 		kcsan_disable_current();
-	fire(&tc->writers[NMI], 3);
+	if (atomic_xchg(&tc->nmi_sent, 0)) {
+		fire(&tc->writers[NMI], 3);
+		ret = NMI_HANDLED;
+	}
 	if (unchecked)
 		kcsan_enable_current();
-	return NMI_HANDLED;
+	return ret;
 }
 
 /* A CPU that was active does not go before this is over. */
