@@ -509,6 +509,18 @@ int selection_switch_on(const struct selection *sel, struct session *session)
 	return changes_nothing(sel, session) ? 0 : session_trace(session, true);
 }
 
+/*
+ * A writer that was let in before tracing was switched off may not have committed its event
+ * yet. Writers have preemption off in between: an RCU grace period, which the system call
+ * waits for, waits for them, but for functions that are traced where RCU does not watch.
+ * Kernels with nohz_full= refuse it: 10 ms are ample for a CPU that is not taken away.
+ */
+static void wait_for_writers(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(10000);
+}
+
 int selection_switch_off(const struct selection *sel, struct session *session)
 {
 	int ret;
@@ -516,11 +528,8 @@ int selection_switch_off(const struct selection *sel, struct session *session)
 	if (changes_nothing(sel, session))
 		return 0;
 	ret = session_trace(session, false);
-	/*
-	 * A writer that was let in before may not have committed its event yet. Writers are
-	 * not preempted: waiting for an RCU grace period, as this does, waits for them.
-	 */
+	/* In an instance of its own the rest goes with the buffers. */
 	if (!session_is_own(session))
-		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		wait_for_writers();
 	return ret;
 }
