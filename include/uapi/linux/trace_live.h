@@ -67,7 +67,7 @@
  *		end = load_acquire(commit word of sub-buffer id)	[COMMIT]
  *		      & 0x3fffffff
  *	if (end > subbuf_size - data_offset)
- *		end = read, as the sub-buffer is being overwritten: CHECK finds that
+ *		end = read: it is being overwritten or emptied, which CHECK finds
  *	copy, or parse, the bytes [read, end), if end is beyond read
  *	go to CHECK
  *
