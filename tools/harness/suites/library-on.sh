@@ -25,7 +25,8 @@ build()
 	local t core options
 
 	mapfile -t core < <(find "$library" -maxdepth 1 -name '*.c' ! -name '*_test.c' \
-		! -name 'event*' ! -name 'perf_buffer*')
+		! -name 'event*' ! -name 'perf_buffer*' ! -name 'dat*' ! -name 'trace_*' \
+		! -name bytes.c ! -name losses.c ! -name new_file.c ! -name temp_file.c)
 	for t in "${tests[@]}"; do
 		options=()
 		[ "$t" != merge ] || options=("-Wl,--wrap=malloc")

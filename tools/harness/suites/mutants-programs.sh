@@ -20,16 +20,16 @@
 
 # Of each test, the cheapest first: its folder in tools/, make's name for it, its program.
 all_tests='
-tracing/tracemap	losses		losses_test
+lib/tracemap		losses_test	losses_test
 tracing/tracemap	shown		shown_test
 tracing/tracemap	undo		undo_test
 tracing/tracemap	snap		snap_test
-tracing/tracemap	trace_dat_zstd	trace_dat_zstd_test
+lib/tracemap		trace_dat_zstd_test	trace_dat_zstd_test
 tracing/tracemap	stat		stat_test
 tracing/tracemap	top		top_test
 tracing/tracemap	recording	recording_test
 tracing/tracemap	selection	selection_test
-tracing/tracemap	dat_page	dat_page_test
+lib/tracemap		dat_page_test	dat_page_test
 lib/tracemap		core_test	core_test
 lib/tracemap		perf_buffer	perf_buffer_test
 lib/tracemap		merge_test	merge_test
@@ -38,7 +38,7 @@ lib/tracemap		live_test	live_test
 tracing/tracemap	event		event_test
 tracing/tracemap	output		output_test
 tracing/tracemap	sink		sink_test
-tracing/tracemap	trace_dat	trace_dat_test
+lib/tracemap		trace_dat_test	trace_dat_test
 lib/tracemap		valgrind	merge_test_plain
 lib/tracemap		live_tsan	live_test_tsan
 '

@@ -10,7 +10,7 @@
 
 . "$(dirname "$0")/../shared/start.sh"
 
-telling() { (cd "$top" && echo tools/lib/tracemap/{Makefile,man/*.3} tools/tracing/tracemap/{verbs.h,man/*.1}); }
+telling() { (cd "$top" && echo tools/lib/tracemap/{Makefile,version.h,man/*.3} tools/tracing/tracemap/man/*.1); }
 
 # with_version FILE: as it has to be
 with_version()

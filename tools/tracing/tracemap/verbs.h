@@ -5,7 +5,7 @@
 #ifndef _TRACEMAP_VERBS_H
 #define _TRACEMAP_VERBS_H
 
-#define TRACEMAP_VERSION	"0.2.0"
+#include "version.h"
 
 /* The exit status of the command, if it is not that of a child it ran. */
 enum {

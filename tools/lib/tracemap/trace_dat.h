@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * Record a trace.dat file, version 6. (libtracecmd 3.1 has functions that write such files,
  * but its header declares only those that read them.)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: LGPL-2.1
 /*
  * dat_pages(), checked by reading back what it made: the same events, and the
  * loss where a reader of trace.dat finds it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * Bytes to which more can be added. After memory has run out, @error stays set and nothing
  * is added any more, so that it is enough to look at @error at the end.

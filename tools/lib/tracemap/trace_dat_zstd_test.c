@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: LGPL-2.1
 /*
  * trace_dat_zstd.h: what is in a compressed file, section by section and chunk by chunk, is what
  * the plain one has. (tests/record.host has libtracecmd read such files.)
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

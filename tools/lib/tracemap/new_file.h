@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * A file that has all of what it is to have, or is not there: it gets its name when it is
  * whole, and until then it is gone with the program. Where a file system makes no files

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * The head of a trace.dat file, version 6: what comes before the data and tells how to
  * decode them. trace-cmd.dat.v6(5) describes the format.

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: LGPL-2.1
 /*
  * What a trace.dat file, version 6, tells in front of the data.
  */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <sys/utsname.h>
 
 #include "trace_head.h"
-#include "verbs.h"
+#include "version.h"
 
 /* Of the options that the format knows, those that are told here. */
 enum {
@@ -534,7 +535,7 @@ static bool skip_system(FILE *file)
 	return skip_string(file) && skip_counted(file, skip64);
 }
 
-/* Returns whether one of the options says that this command wrote them. */
+/* Returns whether one of the options says that this library wrote them. */
 static bool skip_options(FILE *file)
 {
 	char name[sizeof("tracemap ") - 1];

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * Count every event that was lost.
  *
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <tracemap.h>
+#include "tracemap.h"
 
 /**
  * struct cpu_losses - the losses of one CPU

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * A trace.dat file, version 7, whose data and head are compressed by zstd.
  * trace-cmd.dat.v7(5) describes the format.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * Files without a name, for what may be larger than memory. They are gone with the program,
  * whatever ends it.

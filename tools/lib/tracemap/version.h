@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1 */
+/*
+ * The version of the library and of the command; a recording tells it, too.
+ */
+#ifndef _TRACEMAP_VERSION_H
+#define _TRACEMAP_VERSION_H
+
+#define TRACEMAP_VERSION	"0.2.0"
+
+#endif /* _TRACEMAP_VERSION_H */
