@@ -12,6 +12,7 @@ install_library()
 	# page.awk may use nothing that POSIX awk does not have: Debian's default is mawk.
 	make -C "$library" O="$work/lib" prefix="$work/prefix" AWK='gawk --posix' install
 	[ -e "$work/prefix/lib/libtracemap-event.so" ]
+	[ -e "$work/prefix/lib/libtracemap-dat.so" ]
 	[ -e "$work/prefix/lib/libtracemap-bpf.so" ]
 }
 

@@ -17,6 +17,7 @@
 . "$harness/shared/userland.sh"
 . "$harness/shared/command-build.sh"
 . "$harness/shared/tap.sh"
+. "$harness/shared/pages.sh"
 
 tests=$top/tools/tracing/tracemap/tests
 
@@ -93,10 +94,19 @@ build_here()
 	make -C "$work/tree/tools/tracing/tracemap" O="$work/here" SANITIZE=undefined
 }
 
+# The program of a manual page, which has nothing but what is public.
+# shellcheck disable=SC2317 # called by step
+build_recorder()
+{
+	install_library
+	example "$library/man/tracemap_dat_open.3" 'c gnu99' "$work/with/recorder" -static
+}
+
 run_record()
 {
 	local kernel status=0
 	step "building tracemap for this machine" tracemap-here build_here
+	step "building the recorder of the manual" recorder build_recorder
 	for kernel in ${KERNELS:-ours stock 6.12}; do
 		case $kernel in
 		ours)	record_on ours "" ;;

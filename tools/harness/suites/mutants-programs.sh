@@ -28,6 +28,7 @@ lib/tracemap		trace_dat_zstd_test	trace_dat_zstd_test
 tracing/tracemap	stat		stat_test
 tracing/tracemap	top		top_test
 tracing/tracemap	recording	recording_test
+lib/tracemap		dat_test	dat_test
 tracing/tracemap	selection	selection_test
 lib/tracemap		dat_page_test	dat_page_test
 lib/tracemap		core_test	core_test

@@ -660,7 +660,7 @@ static int let_go(struct trace_dat *dat)
 /* Where the kernel does not copy. */
 static ssize_t copy_by_buffer(int from, uint64_t from_at, int to, uint64_t to_at, size_t size)
 {
-	static char buffer[1 << 16];
+	char buffer[1 << 14];
 	ssize_t n = pread(from, buffer, size < sizeof(buffer) ? size : sizeof(buffer), from_at);
 	int ret;
 

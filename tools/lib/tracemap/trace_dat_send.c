@@ -32,7 +32,7 @@ int trace_dat_send(struct trace_dat *dat,
 int trace_dat_send_file(int fd, uint64_t size,
 			int (*put)(void *arg, const void *data, size_t size), void *arg)
 {
-	static char buffer[1 << 16];
+	char buffer[1 << 14];
 	int ret = 0;
 
 	for (uint64_t at = 0; at < size && !ret; ) {

@@ -301,14 +301,9 @@ static int open_buffers(struct run *run)
 
 static int open_recording(struct run *run)
 {
-	char *top;
-	int ret = tracemap_find_dir(&top, NULL);
+	int ret = recording_open(&run->recording, run->t, session_dir(run->session),
+				 run->request->piped ? NULL : run->request->output);
 
-	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "tracing");
-	ret = recording_open(&run->recording, run->t, top, session_dir(run->session),
-			     run->request->piped ? NULL : run->request->output);
-	free(top);
 	if (!ret && !run->request->piped)
 		session_add_recording(run->session, run->request->output);
 	return ret;
@@ -381,7 +376,7 @@ static int open_all(struct run *run)
 
 /* ---- While it runs ---- */
 
-static void print_sums(const struct run *run, const struct recording_sums *sums, FILE *to)
+static void print_sums(const struct run *run, const struct tracemap_dat_figures *sums, FILE *to)
 {
 	char bytes[32];
 
@@ -404,7 +399,7 @@ static void clear_progress(const struct run *run)
 /* The error is there still at the end, when what is left is taken: it is said once. */
 static int write_failed(struct run *run)
 {
-	int error = run->recording.write_error;
+	int error = recording_error(&run->recording);
 
 	if (run->end.write_failed)
 		return error;
@@ -435,12 +430,12 @@ static int pull_all(struct run *run, enum recording_share share)
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		int ret = recording_pull(r->tracks[i], share);
 
-		if (r->write_error)
+		if (recording_error(r))
 			return write_failed(run);
 		/* What is damaged has been written as it is, and is passed. */
 		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
 			return read_failed(run, ret, tracemap_cpu_number(r->tracks[i]->cpu));
-		run->more |= ret >= RECORDING_TURN_MAX;
+		run->more |= ret >= DAT_TURN_MAX;
 		sum += ret > 0 ? ret : ret == -EBADMSG;
 	}
 	return sum;
@@ -525,7 +520,7 @@ static void print_untold(struct run *run)
 		uint64_t missed = shown_end(&track->shown);
 		struct tracemap_record rec = {
 			.cpu = tracemap_cpu_number(track->cpu),
-			.missed = track->lost + track->unwritten - track->told,
+			.missed = recording_lost(track) - track->told,
 		};
 
 		if (!rec.missed && missed == TRACEMAP_MISSED_UNKNOWN)
@@ -626,7 +621,7 @@ static void gone(struct run *run)
 
 static void tick(struct run *run)
 {
-	struct recording_sums sums;
+	struct tracemap_dat_figures sums;
 	double at = now();
 
 	if (at - run->ticked < TICK_MS / 1000.0)
@@ -634,7 +629,7 @@ static void tick(struct run *run)
 	run->ticked = at;
 	if (run->end.pipe >= 0 && sink_is_gone(run->end.pipe))
 		gone(run);
-	recording_sum_up(&run->recording, &sums);
+	tracemap_dat_figures(run->recording.dat, &sums);
 	if (!run->terminal)
 		return;
 	fputc('\r', stderr);
@@ -669,7 +664,7 @@ static bool is_over(void *arg)
 
 	if (run->end.pipe_gone)
 		return true;
-	return run->request->size && trace_dat_size(run->recording.dat) >= run->request->size;
+	return run->request->size && trace_dat_size(run->recording.dat->file) >= run->request->size;
 }
 
 /* Not past the end that was asked for, and not past a tick. */
@@ -693,7 +688,7 @@ static int wait_ms(const struct run *run)
  */
 static bool any_has(const struct run *run, uint64_t part)
 {
-	const uint64_t subbuf = run->recording.page_size;
+	const uint64_t subbuf = run->recording.dat->page_size;
 	const uint64_t enough = part > subbuf ? part : subbuf;
 
 	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
@@ -785,7 +780,7 @@ static int drain_observed_cpu(struct run *run, struct track *track)
 		if (!ret)
 			stop_wait(-1, 1);
 		ret = recording_pull(track, RECORDING_PRESENT);
-		if (run->recording.write_error)
+		if (recording_error(&run->recording))
 			return write_failed(run);
 		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
 			return read_failed(run, ret, tracemap_cpu_number(track->cpu));
@@ -798,7 +793,7 @@ static void drain_observed(struct run *run)
 {
 	int ret;
 
-	if (run->recording.write_error)
+	if (recording_error(&run->recording))
 		return;
 	ret = tracemap_until_now(run->t);
 	if (ret)
@@ -826,10 +821,10 @@ static void drain(struct run *run)
 	bool off;
 
 	selection_switch_off(&run->request->selection, run->session);
-	while ((off = is_off(run)) && !run->recording.write_error && stop_signals() < 2 &&
+	while ((off = is_off(run)) && !recording_error(&run->recording) && stop_signals() < 2 &&
 	       take_all(run) > 0)
 		tick(run);
-	if (!off && run->recording.observes)
+	if (!off && run->recording.dat->observes)
 		drain_observed(run);
 	else if (!off)
 		pull_all(run, RECORDING_PRESENT);
@@ -847,7 +842,7 @@ static void print_end(const struct record_end *end, FILE *to)
 		fprintf(to, "; %s", end->missing);
 }
 
-static void sum_up(struct run *run, const struct recording_sums *sums)
+static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 {
 	clear_progress(run);
 	if (!run->request->quiet) {
@@ -873,13 +868,13 @@ static void close_all(struct run *run)
 /* Whether the buffers may have more that is not written. */
 static bool gives_up(const struct run *run)
 {
-	return run->recording.write_error || stop_signals() >= 2;
+	return recording_error(&run->recording) || stop_signals() >= 2;
 }
 
 /* All of it is open: record, to the end. Returns what to exit with. */
 static int record(struct run *run)
 {
-	struct recording_sums sums;
+	struct tracemap_dat_figures sums;
 	const char *name = run->request->command ? run->request->command[0] : NULL;
 	int ret;
 
@@ -899,13 +894,13 @@ static int record(struct run *run)
 	drain(run);
 	child_stop(&run->loop.child);
 	if (!gives_up(run))
-		recording_count_losses(&run->recording);
+		dat_count_losses(run->recording.dat);
 	run->failed |= !record_end_finish(&run->end);
 	/* What was given up goes with its instance. */
 	if (session_is_own(run->session) && gives_up(run))
-		recording_give_up(&run->recording);
-	recording_count_losses(&run->recording);
-	recording_sum_up(&run->recording, &sums);
+		dat_give_up(run->recording.dat);
+	dat_count_losses(run->recording.dat);
+	tracemap_dat_figures(run->recording.dat, &sums);
 	print_rest(run);
 	sum_up(run, &sums);
 	if (run->failed)
@@ -920,8 +915,10 @@ static int record(struct run *run)
 /* The file may have been begun. It is whole, without data, if nothing was recorded. */
 static int not_begun(struct run *run)
 {
-	if (run->recording.dat && !run->request->piped)
-		trace_dat_finish(run->recording.dat, NULL);
+	const struct tracemap_dat *dat = run->recording.dat;
+
+	if (dat && dat->file && !run->request->piped)
+		trace_dat_finish(dat->file, NULL);
 	return EXIT_FAILED;
 }
 

@@ -49,7 +49,7 @@ void record_end_gone(struct record_end *e)
 static void tell_output_error(struct record_end *e, int error, const char *so)
 {
 	e->failed = true;
-	if (e->write_failed && error == e->recording->write_error)
+	if (e->write_failed && error == recording_error(e->recording))
 		say("%s: %s", e->file, so);
 	else
 		complain(ABOUT_OUTPUT, error, "%s: %s", e->file, so);
@@ -57,11 +57,11 @@ static void tell_output_error(struct record_end *e, int error, const char *so)
 
 static void refresh_head(struct record_end *e)
 {
-	int ret = trace_head_refresh(e->recording->head);
+	int ret = trace_head_refresh(e->recording->dat->head);
 
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s", e->dir);
-	ret = e->pipe >= 0 ? 0 : trace_dat_replace_head(e->recording->dat);
+	ret = e->pipe >= 0 ? 0 : trace_dat_replace_head(e->recording->dat->file);
 	if (!ret)
 		return;
 	tell_output_error(e, ret,
@@ -140,7 +140,7 @@ static int compress_to(void *arg, int fd)
 {
 	struct compressing *c = arg;
 	const struct trace_dat_watch watch = { .go_on = go_on_moving, .arg = &c->moving };
-	int ret = trace_dat_zstd(c->e->recording->dat, fd, &watch, &c->e->compressed);
+	int ret = trace_dat_zstd(c->e->recording->dat->file, fd, &watch, &c->e->compressed);
 
 	end_moving(&c->moving);
 	return ret;
@@ -170,7 +170,7 @@ static void say_not_compressed(struct record_end *e, int error)
 static bool compress_file(struct record_end *e)
 {
 	struct compressing c = begin_compressing(e);
-	int ret = trace_dat_replace(e->recording->dat, compress_to, &c);
+	int ret = trace_dat_replace(e->recording->dat->file, compress_to, &c);
 
 	if (ret)
 		say_not_compressed(e, ret);
@@ -214,14 +214,14 @@ static int send(struct record_end *e)
 {
 	int compressed = e->compress ? compress_unnamed(e) : -1, ret;
 	struct sending s = {
-		.pipe = e->pipe, .size = e->compressed ?: trace_dat_size(e->recording->dat),
+		.pipe = e->pipe, .size = e->compressed ?: trace_dat_size(e->recording->dat->file),
 		.moving = begin_moving(e->file, e->quiet),
 	};
 
 	s.moving.what = "written to it";
 	s.moving.then = "ends that";
 	if (compressed < 0) {
-		ret = trace_dat_send(e->recording->dat, put, &s);
+		ret = trace_dat_send(e->recording->dat->file, put, &s);
 	} else {
 		ret = trace_dat_send_file(compressed, e->compressed, put, &s);
 		close(compressed);
@@ -266,7 +266,7 @@ static void finish_file(struct record_end *e)
 		return;
 	m = begin_moving(e->file, e->quiet);
 	watch.arg = &m;
-	ret = trace_dat_finish(e->recording->dat, &watch);
+	ret = trace_dat_finish(e->recording->dat->file, &watch);
 	end_moving(&m);
 	if (ret == -EINTR) {
 		e->failed = true;

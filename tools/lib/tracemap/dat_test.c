@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * tracemap-dat.h, of sub-buffers that come through a pipe as those of trace_pipe_raw do: the
+ * events that are in the file are those that came, at their times, and losses are told.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "dat.h"
+#include "subbuf_make.h"
+#include "tracefs_make.h"
+#include "trace_dat_zstd.h"
+
+static const struct subbuf_format format = {
+	.subbuf_size = 4096, .commit_offset = 8, .commit_size = 8, .data_offset = 16,
+	.big_endian = subbuf__host_big,
+};
+
+enum { CAPACITY = 4096 - 16 };
+
+static char top[200], dir[240], path[220];
+static int to;			/* the end of the pipe to write to */
+
+/* ---- What came, and what is in the file ---- */
+
+#define EVENTS_MAX	20000
+
+static struct event {
+	uint64_t ts;
+	uint32_t value, size;
+} sent[EVENTS_MAX];
+static unsigned int nr_sent;
+static uint64_t clock_now;
+
+static void add_event(struct subbuf_make *m, uint64_t later, uint32_t size)
+{
+	struct event *event = &sent[nr_sent];
+	unsigned char data[4096];
+
+	CHECK(nr_sent < EVENTS_MAX);
+	clock_now += later;
+	*event = (struct event){ .ts = clock_now, .value = nr_sent++, .size = size };
+	memset(data, 0x55, size);
+	memcpy(data, &event->value, sizeof(event->value));
+	CHECK(make_event(m, clock_now, data, size));
+}
+
+static void begin(struct subbuf_make *m)
+{
+	make_begin(m, &format, clock_now);
+}
+
+static void send(struct subbuf_make *m, int64_t missed)
+{
+	make_finish(m, missed);
+	CHECK(write(to, m->bytes, format.subbuf_size) == format.subbuf_size);
+}
+
+static void check_event(const struct event *event, const struct subbuf_record *rec)
+{
+	CHECK(rec->ts == event->ts && rec->size == event->size);
+	CHECK(!memcmp(rec->data, &event->value, sizeof(event->value)));
+}
+
+/* All events that came, in order; returns the pages, and what each says of losses. */
+static unsigned int check_from(int fd, int64_t *missed, unsigned int room)
+{
+	unsigned char page[4096] __attribute__((aligned(8)));
+	unsigned int pages = 0, n = 0;
+	struct subbuf_record rec;
+	struct subbuf_iter it;
+
+	while (read(fd, page, sizeof(page)) == sizeof(page)) {
+		CHECK(pages < room);
+		missed[pages++] = subbuf_missed(&format, page);
+		it = subbuf_begin(&format, page);
+		while (subbuf_next(&it, &rec)) {
+			CHECK(n < nr_sent);
+			check_event(&sent[n++], &rec);
+		}
+		CHECK(!it.corrupt);
+	}
+	CHECK(n == nr_sent);
+	return pages;
+}
+
+/* The same of a file that is not finished. */
+static unsigned int check_file(int64_t *missed, unsigned int room)
+{
+	unsigned int pages;
+	char part[240];
+	int fd;
+
+	snprintf(part, sizeof(part), "%s.cpu0", path);
+	fd = open(part, O_RDONLY);
+	CHECK(fd >= 0);
+	pages = check_from(fd, missed, room);
+	close(fd);
+	return pages;
+}
+
+/* And of one that is whole: the data of the only CPU are the last of it. */
+static unsigned int check_whole(const char *name)
+{
+	struct trace_head_found found;
+	FILE *file = fopen(name, "re");
+	struct trace_region region;
+	unsigned int pages;
+	int64_t missed[100];
+	char part[240];
+
+	CHECK(file && trace_head_find(file, &found));
+	CHECK(found.nr_cpus == 1 && found.page_size == 4096);
+	CHECK(pread(fileno(file), &region, sizeof(region), found.table) == sizeof(region));
+	CHECK(lseek(fileno(file), region.offset, SEEK_SET) == (off_t)region.offset);
+	pages = check_from(fileno(file), missed, 100);
+	CHECK(region.size == pages * 4096ULL);
+	fclose(file);
+	snprintf(part, sizeof(part), "%s.cpu0", name);
+	CHECK(access(part, F_OK) && errno == ENOENT);
+	return pages;
+}
+
+/* ---- Recording ---- */
+
+static struct tracemap *t;
+static struct tracemap_dat *dat;
+
+static void open_buffers(void)
+{
+	struct tracemap_options options = tracemap_default_options();
+
+	nr_sent = 0;
+	clock_now = 1000;
+	options.way = TRACEMAP_READ;
+	CHECK(!tracemap_open(&t, dir, &options));
+}
+
+static void open_recording(void)
+{
+	open_buffers();
+	CHECK(!tracemap_dat_open(&dat, path, t, dir, 0));
+}
+
+static void close_all(void)
+{
+	tracemap_dat_close(dat);
+	tracemap_close(t);
+	CHECK(!unlink(path));
+}
+
+static void close_recording(void)
+{
+	CHECK(!tracemap_dat_finish(dat));
+	close_all();
+}
+
+/* So many sub-buffers, and then what is no sub-buffer. */
+static void pull(int wanted, int end)
+{
+	int n = 0, ret;
+
+	while ((ret = tracemap_dat_pull(dat, 0, NULL)) > 0)
+		n++;
+	CHECK(n == wanted && ret == end);
+}
+
+/* What read(2) hands out bit by bit is few pages, whatever the sizes and the pauses. */
+static void test_small_parts(void)
+{
+	static int64_t missed[1000];
+	struct subbuf_make m;
+	unsigned int bytes = 0, pages;
+
+	open_recording();
+	srand(1);
+	for (int i = 0; i < 1500; i++) {
+		begin(&m);
+		for (int n = rand() % 8 + 1; n--; ) {
+			uint32_t size = rand() % 28 * 4 + 4;
+
+			add_event(&m, rand() % 1000, size);
+			bytes += size + 4;
+		}
+		send(&m, 0);
+		pull(1, 0);
+		/* Up to 34 seconds, of which the first word of an event has 134 ms. */
+		clock_now += 1ULL << rand() % 36;
+	}
+	pages = check_file(missed, 1000);
+	CHECK(pages < bytes / (CAPACITY - 1024) && pages > bytes / CAPACITY);
+	for (unsigned int i = 0; i < pages; i++)
+		CHECK(!missed[i]);
+	close_recording();
+}
+
+/* More than half a sub-buffer has a page of its own. */
+static void test_large_parts(void)
+{
+	int64_t missed[10];
+	struct subbuf_make m;
+
+	open_recording();
+	for (int i = 0; i < 6; i++) {
+		begin(&m);
+		add_event(&m, 5, i % 2 ? 3000 : 40);
+		send(&m, 0);
+	}
+	pull(6, 0);
+	CHECK(check_file(missed, 10) == 6);
+	close_recording();
+}
+
+/* Also where nothing came behind it yet: the next page tells of it. */
+static void test_losses(void)
+{
+	int64_t missed[10];
+	struct tracemap_dat_figures sums;
+	struct subbuf_make m;
+
+	open_recording();
+	begin(&m);
+	send(&m, 5);
+	begin(&m);
+	add_event(&m, 5, 8);
+	send(&m, 2);
+	begin(&m);
+	add_event(&m, 5, 8);
+	send(&m, 3);
+	begin(&m);
+	send(&m, -1);
+	begin(&m);
+	add_event(&m, 5, 8);
+	send(&m, 1);
+	pull(5, 0);
+	CHECK(check_file(missed, 10) == 3);
+	CHECK(missed[0] == 7 && missed[1] == 3 && missed[2] == SUBBUF_MISSED_UNKNOWN);
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.lost == 11 && sums.at_least && sums.bytes == 3 * 4096);
+	close_recording();
+}
+
+/* The kernel's count of what was overwritten. */
+static void kernel_tells_overrun(unsigned int n)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "entries: 0\noverrun: %u\nread events: 0\n", n);
+	make_file(dir, "per_cpu/cpu0/stats", text);
+}
+
+/* Most of a sub-buffer, and so full that it has no room for a number if @full. */
+static void send_much(bool full, int64_t missed)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	for (int n = 0; n < 40; n++)
+		add_event(&m, 5, 96);
+	if (full)
+		add_event(&m, 5, 72);
+	send(&m, missed);
+	pull(1, 0);
+}
+
+/* How many were lost before a page, the last of which is @last, as the file has it. */
+static int64_t number_in_file(unsigned int page, unsigned int last)
+{
+	int64_t missed[20];
+
+	CHECK(check_file(missed, 20) == last + 1);
+	return missed[page];
+}
+
+static void check_lost(uint64_t lost, bool at_least)
+{
+	struct tracemap_dat_figures sums;
+
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.lost == lost && sums.at_least == at_least);
+}
+
+/* What a page does not tell is put into it when the counter has told, and not before. */
+static void test_late_number(void)
+{
+	open_recording();
+	kernel_tells_overrun(9);
+	send_much(true, -1);
+	/* The counter may have what was overwritten since: the next one tells. */
+	kernel_tells_overrun(13);
+	send_much(false, 4);
+	kernel_tells_overrun(20);
+	send_much(false, 7);
+	send_much(false, 0);
+	CHECK(number_in_file(0, 4) == SUBBUF_MISSED_UNKNOWN);
+	check_lost(11, true);
+	send_much(false, 0);
+	kernel_tells_overrun(50);
+	send_much(false, 0);
+	CHECK(number_in_file(0, 6) == 9);
+	check_lost(20, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
+/* All was taken: it is the end that tells. */
+static void test_number_at_the_end(void)
+{
+	open_recording();
+	send_much(true, -1);
+	kernel_tells_overrun(9);
+	dat_count_losses(dat);
+	CHECK(number_in_file(0, 1) == 9);
+	check_lost(9, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
+/* Of two losses the counter tells the sum, and not which is which. */
+static void test_two_numbers(void)
+{
+	open_recording();
+	send_much(true, -1);
+	send_much(true, -1);
+	kernel_tells_overrun(9);
+	dat_count_losses(dat);
+	CHECK(number_in_file(0, 3) == SUBBUF_MISSED_UNKNOWN);
+	CHECK(number_in_file(2, 3) == SUBBUF_MISSED_UNKNOWN);
+	check_lost(9, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
+/* A sub-buffer that cannot be: what is before and behind it is in the file. */
+static void test_damage(void)
+{
+	struct tracemap_dat_figures sums;
+	struct subbuf_make m;
+	int64_t missed[10];
+
+	open_recording();
+	begin(&m);
+	add_event(&m, 5, 8);
+	send(&m, 0);
+	begin(&m);
+	make_put(&m, format.commit_offset, 5000, format.commit_size);
+	CHECK(write(to, m.bytes, format.subbuf_size) == format.subbuf_size);
+	begin(&m);
+	add_event(&m, 5, 8);
+	send(&m, 0);
+	pull(1, -EBADMSG);
+	pull(1, 0);
+	check_file(missed, 10);
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.at_least && !sums.lost);
+	close_recording();
+}
+
+static bool disk_is_full;
+
+__typeof__(pwritev) __real_pwritev64;
+
+ssize_t __wrap_pwritev64(int fd, const struct iovec *part, int nr, off_t at)
+{
+	if (!disk_is_full)
+		return __real_pwritev64(fd, part, nr, at);
+	errno = ENOSPC;
+	return -1;
+}
+
+static void send_events(unsigned int n)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	while (n--)
+		add_event(&m, 5, 8);
+	send(&m, 0);
+}
+
+/* The kernel's count of what was read. */
+static void kernel_tells_read(unsigned int n)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "entries: 0\noverrun: 0\nread events: %u\n", n);
+	make_file(dir, "per_cpu/cpu0/stats", text);
+}
+
+/* What was read and cannot be written, then and later, is told: in the file is the rest. */
+static void test_full_disk(void)
+{
+	struct tracemap_dat_figures sums;
+	int64_t missed[10];
+
+	open_recording();
+	send_events(3);
+	pull(1, 0);
+	disk_is_full = true;
+	send_events(4);
+	pull(0, -ENOSPC);
+	send_events(200);
+	dat_give_up(dat);
+	disk_is_full = false;
+	kernel_tells_read(3 + 4 + 200);
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.error == -ENOSPC && tracemap_dat_take(dat) == -ENOSPC);
+	CHECK(sums.events == 3 && sums.lost == 204 && sums.unwritten == 204 && !sums.at_least);
+	nr_sent = 3;
+	CHECK(check_file(missed, 10) == 1);
+	kernel_tells_read(0);
+	close_recording();
+}
+
+/* ---- What is taken ---- */
+
+static void send_full(unsigned int n)
+{
+	struct subbuf_make m;
+
+	while (n--) {
+		begin(&m);
+		for (int i = 0; i < 30; i++)
+			add_event(&m, 5, 96);
+		send(&m, 0);
+	}
+}
+
+static void send_damaged(void)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	make_put(&m, format.commit_offset, 5000, format.commit_size);
+	CHECK(write(to, m.bytes, format.subbuf_size) == format.subbuf_size);
+}
+
+/* A turn is no more than it may be, and goes on behind damage. */
+static void test_take(void)
+{
+	struct tracemap_dat_figures figures;
+	int64_t missed[100];
+
+	open_recording();
+	CHECK(!tracemap_dat_take(dat));
+	send_full(2);
+	send_damaged();
+	send_full(DAT_TURN_MAX);
+	CHECK(tracemap_dat_take(dat) == 1);
+	tracemap_dat_figures(dat, &figures);
+	CHECK(figures.bytes == (DAT_TURN_MAX - 1) * 4096ULL && figures.at_least && !figures.error);
+	CHECK(tracemap_dat_take(dat) == 1 && !tracemap_dat_take(dat));
+	CHECK(check_file(missed, 100) == DAT_TURN_MAX + 2);
+	close_recording();
+}
+
+/* The caller may look at what was written, and need not. */
+static void test_batch(void)
+{
+	struct tracemap_batch batch;
+	struct subbuf_record rec;
+	unsigned int n = 0;
+
+	open_recording();
+	CHECK(tracemap_dat_pull(dat, 1, &batch) == -EINVAL);
+	CHECK(!tracemap_dat_pull(dat, 0, &batch));
+	send_events(5);
+	CHECK(tracemap_dat_pull(dat, 0, &batch) == 1 && !batch.missed && !batch.cpu);
+	while (tracemap_batch_next(&batch, &rec))
+		check_event(&sent[n++], &rec);
+	CHECK(n == 5 && !tracemap_dat_pull(dat, 0, &batch));
+	/* Who did not look at this one does not know the time of the next. */
+	send_events(1);
+	CHECK(tracemap_dat_pull(dat, 0, NULL) == 1);
+	CHECK(tracemap_dat_pull(dat, 0, &batch) == -EINVAL && !tracemap_dat_pull(dat, 0, NULL));
+	close_recording();
+}
+
+/* ---- What becomes of it ---- */
+
+static void record_some(void)
+{
+	send_full(20);
+	CHECK(tracemap_dat_take(dat) == 1);
+	send_events(7);
+	CHECK(tracemap_dat_take(dat) == 1 && !tracemap_dat_take(dat));
+}
+
+/* Finished once, it is whole. */
+static void test_finish(void)
+{
+	open_recording();
+	record_some();
+	CHECK(!tracemap_dat_finish(dat) && check_whole(path) == 21);
+	CHECK(tracemap_dat_finish(dat) == -EALREADY && tracemap_dat_take(dat) == -EALREADY);
+	CHECK(check_whole(path) == 21);
+	close_all();
+}
+
+static void check_same(const char *a, const char *b)
+{
+	struct bytes of_a = { .error = 0 }, of_b = { .error = 0 };
+
+	CHECK(!bytes_add_file(&of_a, a) && !bytes_add_file(&of_b, b));
+	CHECK(of_a.size == of_b.size && !memcmp(of_a.data, of_b.data, of_a.size));
+	bytes_free(&of_a);
+	bytes_free(&of_b);
+}
+
+static char version_of(const char *name)
+{
+	struct bytes b = { .error = 0 };
+	char version;
+
+	CHECK(!bytes_add_file(&b, name) && b.size > TRACE_HEAD_MAGIC_SIZE);
+	CHECK(trace_head_magic(b.data));
+	version = b.data[TRACE_HEAD_MAGIC_SIZE];
+	bytes_free(&b);
+	return version;
+}
+
+/* What goes to a descriptor is what a file of a name has, but for what tells of its parts. */
+static void test_fd(uint32_t flags, char version)
+{
+	char other[240];
+	int fd;
+
+	snprintf(other, sizeof(other), "%s.other", path);
+	fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	open_buffers();
+	CHECK(fd >= 0 && !tracemap_dat_open_fd(&dat, fd, t, dir, flags));
+	record_some();
+	CHECK(!lseek(fd, 0, SEEK_END) && !tracemap_dat_finish(dat) && version_of(other) == version);
+	tracemap_dat_close(dat);
+	tracemap_close(t);
+	close(fd);
+
+	open_buffers();
+	CHECK(!tracemap_dat_open(&dat, path, t, dir, flags));
+	record_some();
+	CHECK(!tracemap_dat_finish(dat) && version_of(path) == version);
+	check_same(path, other);
+	close_all();
+	CHECK(!unlink(other));
+}
+
+static void test_compress(void)
+{
+	struct tracemap_dat *none = NULL;
+
+	if (TRACE_DAT_HAS_ZSTD) {
+		test_fd(TRACEMAP_DAT_COMPRESS, '7');
+		return;
+	}
+	open_buffers();
+	CHECK(tracemap_dat_open(&none, path, t, dir, TRACEMAP_DAT_COMPRESS) == -EOPNOTSUPP);
+	CHECK(!none && access(path, F_OK));
+	tracemap_close(t);
+}
+
+static void test_pipe_without_reader(void)
+{
+	int ends[2];
+
+	open_buffers();
+	CHECK(!pipe(ends) && !tracemap_dat_open_fd(&dat, ends[1], t, dir, 0));
+	record_some();
+	close(ends[0]);
+	signal(SIGPIPE, SIG_IGN);
+	CHECK(tracemap_dat_finish(dat) == -EPIPE);
+	close(ends[1]);
+	tracemap_dat_close(dat);
+	tracemap_close(t);
+}
+
+/* A file that is not finished is another's, is in the way, and can be finished. */
+static void test_restore(void)
+{
+	struct tracemap_dat *other = NULL;
+
+	CHECK(tracemap_dat_restore(path) == -ENOENT);
+	open_recording();
+	record_some();
+	CHECK(tracemap_dat_restore(path) == -EBUSY);
+	CHECK(tracemap_dat_open(&other, path, t, dir, 0) == -EBUSY);
+	tracemap_dat_close(dat);
+	CHECK(tracemap_dat_open(&other, path, t, dir, 0) == -EEXIST && !other);
+	CHECK(!tracemap_dat_restore(path) && check_whole(path) == 21);
+	CHECK(!tracemap_dat_restore(path) && check_whole(path) == 21);
+	tracemap_close(t);
+	CHECK(!unlink(path));
+}
+
+/* What was there stays. */
+static void test_refused(void)
+{
+	struct tracemap_dat *none = NULL;
+
+	open_buffers();
+	CHECK(tracemap_dat_open(&none, path, t, dir, 1 << 7) == -EINVAL);
+	CHECK(tracemap_dat_open(&none, path, t, top, 0) == -EINVAL);
+	CHECK(tracemap_dat_open(&none, top, t, dir, 0) == -EISDIR);
+	CHECK(access(path, F_OK));
+	make_file(top, "trace.dat", "no trace");
+	CHECK(tracemap_dat_open(&none, path, t, dir, 0) == -EMEDIUMTYPE && !none);
+	CHECK(tracemap_dat_restore(path) == -EINVAL);
+	CHECK(!unlink(path));
+	tracemap_dat_close(none);
+	tracemap_close(t);
+}
+
+/* What instances share is in the folder of the top level, which may be recorded itself. */
+static void test_top_level(const char *folder)
+{
+	struct bytes b = { .error = 0 };
+
+	open_buffers();
+	CHECK(!tracemap_dat_open(&dat, path, t, folder, 0) && !tracemap_dat_finish(dat));
+	CHECK(!bytes_add_file(&b, path) && memmem(b.data, b.size, "77 of-the-top", 13));
+	bytes_free(&b);
+	close_all();
+}
+
+int main(int argc, char **argv)
+{
+	int files;
+
+	CHECK(argc > 1);
+	snprintf(top, sizeof(top), "%.150s/dat_test.%d", argv[1], getpid());
+	snprintf(dir, sizeof(dir), "%s/instances/one", top);
+	snprintf(path, sizeof(path), "%s/trace.dat", top);
+	to = tracefs_make(top, dir);
+	files = open_files();
+	test_small_parts();
+	test_large_parts();
+	test_losses();
+	test_late_number();
+	test_number_at_the_end();
+	test_two_numbers();
+	test_damage();
+	test_full_disk();
+	test_take();
+	test_batch();
+	test_finish();
+	test_fd(0, '6');
+	test_compress();
+	test_pipe_without_reader();
+	test_restore();
+	test_refused();
+	test_top_level(dir);
+	tracefs_make_folder(top);
+	test_top_level(top);
+	CHECK(open_files() == files);
+	tracefs_remove(top, to);
+	printf("ok - dat\n");
+	return 0;
+}

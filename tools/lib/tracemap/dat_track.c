@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: LGPL-2.1
+/*
+ * What a CPU's buffer gives, on its way into a trace.dat file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dat.h"
+
+/* ---- Pieces ---- */
+
+static const unsigned char *subbuf_of(const struct dat_track *track)
+{
+	/* There may be nothing, not even before the first record of a copy. */
+	return (const unsigned char *)((uintptr_t)track->batch->it.data -
+				       track->piece.format->data_offset);
+}
+
+static uint64_t subbuf_stamp(const struct dat_track *track)
+{
+	return subbuf_time_stamp(track->piece.format, subbuf_of(track));
+}
+
+/* Is the batch what has come to the sub-buffer that was written last? */
+static bool goes_on(const struct dat_track *track, uint32_t start)
+{
+	const struct dat_piece *piece = &track->piece;
+
+	return !track->dat->observes && track->has_piece && start && start == piece->end &&
+	       subbuf_of(track) == piece->subbuf && subbuf_stamp(track) == track->stamp &&
+	       !track->batch->missed && !(track->batch->flags & TRACEMAP_RESET);
+}
+
+static uint32_t capacity(const struct dat_track *track)
+{
+	return track->piece.format->subbuf_size - track->piece.format->data_offset;
+}
+
+static void begin_piece(struct dat_track *track, uint32_t start)
+{
+	struct dat_piece *piece = &track->piece;
+	uint64_t missed = track->batch->missed;
+
+	/* What nobody could be told yet. */
+	if (track->has_piece && !track->nr_pages) {
+		missed = losses_add(missed, piece->missed);
+		track->owed.losses += piece->missed > 0;
+	}
+	track->at += (uint64_t)track->nr_pages * track->dat->page_size;
+	track->nr_pages = 0;
+	track->has_piece = true;
+	/* An observer has copies of records, without a header. */
+	track->stamp = track->dat->observes ? 0 : subbuf_stamp(track);
+	piece->subbuf = subbuf_of(track);
+	piece->start = start;
+	piece->ts = track->batch->it.ts;
+	piece->missed = missed;
+}
+
+/* ---- Small parts ---- */
+
+/* Add the records of the batch to the copy, and pass them. */
+static void append(struct dat_track *track)
+{
+	struct dat_piece *piece = &track->piece;
+	unsigned char *to = track->copy + piece->format->data_offset + piece->end;
+	struct subbuf_iter it = track->batch->it;
+	struct subbuf_record record;
+
+	if (it.end > it.next)
+		memcpy(to, it.next, it.end - it.next);
+	piece->end += it.end - it.next;
+	while (subbuf_next(&it, &record))
+		;
+	track->copy_ts = it.ts;
+}
+
+/* A record that moves the clock from the last one of the copy to the batch's. */
+static void append_time(struct dat_track *track)
+{
+	struct dat_piece *piece = &track->piece;
+	uint64_t delta = track->batch->it.ts - track->copy_ts;
+	uint32_t low = delta & ((1U << SUBBUF_TIME_SHIFT) - 1);
+	uint32_t words[2] = { low << 5 | SUBBUF_TYPE_TIME_EXTEND, delta >> SUBBUF_TIME_SHIFT };
+
+	if (piece->format->big_endian)
+		words[0] = SUBBUF_TYPE_TIME_EXTEND << SUBBUF_TIME_SHIFT | low;
+	memcpy(track->copy + piece->format->data_offset + piece->end, words, sizeof(words));
+	piece->end += sizeof(words);
+}
+
+/*
+ * read(2) hands out what is there of a sub-buffer, and the next time what has come
+ * to it, as pages each. As long as they are small, one page takes them all.
+ */
+static bool gather(struct dat_track *track)
+{
+	const struct subbuf_iter *it = &track->batch->it;
+	struct dat_piece *piece = &track->piece;
+	uint32_t size = it->end - it->next;
+
+	if (!track->copy || size > capacity(track) / 2 || it->corrupt)
+		return false;
+	if (track->has_piece && piece->subbuf == track->copy && !track->batch->missed &&
+	    it->ts >= track->copy_ts && size + 8 <= capacity(track) - piece->end) {
+		append_time(track);
+	} else {
+		begin_piece(track, 0);
+		piece->subbuf = track->copy;
+		piece->end = 0;
+	}
+	append(track);
+	return true;
+}
+
+/* ---- Numbers of lost events that come late ---- */
+
+/* After a page without the number was written. */
+static void owe(struct dat_track *track)
+{
+	track->owed.losses++;
+	track->owed.at = track->at;
+	track->owed.looked = false;
+}
+
+/* That page is not written again: see settle_when_quiet(). */
+static int put_missed(struct dat_track *track, uint64_t missed)
+{
+	struct tracemap_dat *dat = track->dat;
+	int number = tracemap_cpu_number(track->cpu), ret;
+	void *page = malloc(dat->page_size);
+
+	if (!page)
+		return -ENOMEM;
+	ret = trace_dat_read(dat->file, number, track->owed.at, page, dat->page_size);
+	if (!ret && dat_page_put_missed(&dat->format, page, missed))
+		ret = trace_dat_write_at(trace_dat_cpu_fd(dat->file, number), page, dat->page_size,
+					 track->owed.at);
+	free(page);
+	return ret;
+}
+
+/*
+ * All losses until the kernel's counter was @overwritten have been told. Of several it is not
+ * known how many events each was.
+ */
+static void settle(struct dat_track *track, uint64_t overwritten)
+{
+	struct losses *l = &track->dat->losses;
+	uint64_t missed = losses_untold_of(l, track->index, overwritten);
+
+	track->lost += missed;
+	if (track->owed.losses == 1 && !losses_of_cpu_at_least(l, track->index))
+		put_missed(track, missed);
+	track->owed.losses = 0;
+}
+
+static void look_at_counter(struct dat_track *track)
+{
+	struct dat_owed *owed = &track->owed;
+	struct tracemap_figures figures;
+
+	owed->quiet = 0;
+	owed->looked = !tracemap_cpu_figures(track->cpu, &figures);
+	owed->overwritten = figures.overwritten;
+}
+
+/*
+ * More than a sub-buffer has come without a loss: the kernel has handed out another one since
+ * the look, and would have told what was lost between the one before and the look. What it
+ * has is in a later page than the one that lacks the number.
+ */
+static void settle_when_quiet(struct dat_track *track, uint32_t bytes)
+{
+	struct dat_owed *owed = &track->owed;
+
+	if (!owed->losses)
+		return;
+	owed->quiet += bytes;
+	if (!owed->looked)
+		look_at_counter(track);
+	else if (owed->quiet > capacity(track))
+		settle(track, owed->overwritten);
+}
+
+void dat_track_settle(struct dat_track *track)
+{
+	if (!track->owed.losses) {
+		track->lost += losses_untold(&track->dat->losses, track->index);
+		return;
+	}
+	look_at_counter(track);
+	if (track->owed.looked)
+		settle(track, track->owed.overwritten);
+}
+
+/* ---- Sub-buffers into pages ---- */
+
+void dat_track_missed(struct dat_track *track)
+{
+	const struct tracemap_batch *batch = track->batch;
+
+	losses_told(&track->dat->losses, batch->cpu, batch->missed);
+	track->owed.looked &= !batch->missed;
+	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
+		track->lost += batch->missed;
+}
+
+/*
+ * Done with the batch: its events went with it. Those that an observer has not gone through
+ * it has not seen.
+ */
+static uint64_t pass_events(struct dat_track *track)
+{
+	struct subbuf_record record;
+	uint64_t n = 0;
+
+	while (tracemap_batch_next(track->batch, &record))
+		n++;
+	return n;
+}
+
+/* Taken out of the buffer, or observed, and there is nowhere to put them. */
+void dat_track_unwritten(struct dat_track *track)
+{
+	uint64_t events = pass_events(track);
+
+	track->unwritten += events;
+	if (track->dat->observes)
+		track->events += events;
+}
+
+/* The kernel counts what was taken, and an observer what it has seen. */
+void dat_track_pass(struct dat_track *track, bool looked_at)
+{
+	if (track->dat->observes)
+		track->events += pass_events(track);
+	else if (looked_at)
+		pass_events(track);
+	else
+		track->blind = true;
+	track->batch->it.next = track->batch->it.end;
+}
+
+int dat_track_write(struct dat_track *track)
+{
+	struct tracemap_dat *dat = track->dat;
+	const struct subbuf_iter *it = &track->batch->it;
+	struct dat_page pages[DAT_PAGES_MAX];
+	uint32_t start = subbuf_pos(it), bytes = it->end - it->next;
+	int nr, ret;
+
+	dat_track_missed(track);
+	if (!gather(track)) {
+		if (!goes_on(track, start))
+			begin_piece(track, start);
+		track->piece.end = it->end - it->data;
+	}
+	/* Nothing but a loss: it is told with what comes next. */
+	if (track->piece.end == track->piece.start)
+		return 0;
+	nr = dat_pages(&track->piece, dat->zeros, pages);
+	ret = trace_dat_write(dat->file, tracemap_cpu_number(track->cpu), track->at, pages, nr);
+	if (!ret) {
+		if (nr && !track->nr_pages && track->piece.missed == TRACEMAP_MISSED_UNKNOWN)
+			owe(track);
+		track->nr_pages = nr;
+		settle_when_quiet(track, bytes);
+		return 0;
+	}
+	dat->error = ret;
+	dat_track_unwritten(track);
+	return ret;
+}
