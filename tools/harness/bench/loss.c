@@ -117,7 +117,7 @@ int table_loss(void)
 		&way_splice_null, &way_perf, &way_bpf,
 	};
 	static const unsigned int rates[] = {
-		800, 900, 1000, 1200, 1300, 1400, 1450, 1500, 1550, 2000, 2400,
+		800, 1000, 1200, 1600, 2000, 2100, 2200, 2300, 2400, 2800,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {

@@ -64,7 +64,8 @@ passes()
 # shellcheck disable=SC2317 # called by check
 each_patch_has_one()
 {
-	diff <(sed -n '/^live/d; /^kunit/d; /^writer/d; /^[^#]/s,/[0-9]*-\(.*\)\.patch,/\1,p' "$patches/series" | sort) \
+	diff <(sed -nE '/^(live|kunit|writer)/d; /^[^#]/s,/[0-9]*-(.*)\.patch,/\1,p' "$patches/series" |
+	       sort) \
 	     <(sed -n '/^#/!s/: .*//p' "$reproducers" | sort -u)
 }
 

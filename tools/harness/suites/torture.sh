@@ -3,7 +3,8 @@
 #
 # suites/torture.sh [FLAVOUR]: everything at once for half a minute, see ../torture/main.c,
 # where the stacks of events begin, and on the default flavour an event that is interrupted
-# at each of its instructions, see ../torture/module/nested_event.c. By hand, for an hour, with choices made before:
+# at each of its instructions, see ../torture/module/nested_event.c. By hand, for an hour,
+# with choices made before:
 #
 #   TORTURE_SECONDS=3600 TORTURE_SEED=1234 SMP=4 tools/harness/suites/torture.sh debug
 

@@ -78,7 +78,8 @@ build_program()
 	mkdir -p "$work/with"
 	make -C "$harness/bench" O="$work/with"
 	cp "$harness/bench/run.guest" "$work/with/run"
-	cp "$harness/bench/native" "$work/with/"
+	mkdir -p "$work/with/native/trace"
+	cp "$harness/bench/native" "$work/with/native/init"
 }
 
 choose_unit()
@@ -156,13 +157,13 @@ measure_here()
 }
 
 # native KERNEL IMAGE: what ring_buffer_benchmark takes for an event, in a kernel that is
-# a program of this machine, by the time that this takes of a processor.
+# a program of this machine, by the user time of the program.
 native()
 {
 	local TIMEFORMAT=%U
 	{ time timeout 60 "$2/linux" mem=256M con0=fd:0,fd:1 root=/dev/root rootfstype=hostfs \
-		rootflags=/ ro init="$work/with/native" ring_buffer_benchmark.disable_reader=1 \
-		</dev/null >"$work/said" 2>&1; } 2>"$work/time"
+		rootflags=/ ro init="$work/with/native/init" ring_buffer_benchmark.disable_reader=1 \
+		</dev/null >"$work/said" 2>&1; } 2>"$work/time" || return
 	gawk -v kernel="$1" -v seconds="$(tail -n 1 "$work/time")" '
 		NF > 2 && $(NF - 1) == "Hit:" {
 			printf "result native kernel=%s value=%.3f\n", kernel, seconds * 1e9 / $NF

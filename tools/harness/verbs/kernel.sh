@@ -35,7 +35,7 @@ flavour_fragments()
 	printf '%s\n' "$harness/config/$flavour.config"
 	# What a base has not, or has under another name.
 	[ ! -e "$patches/$flavour.config" ] || printf '%s\n' "$patches/$flavour.config"
-	[ "${MUTANTS:-}" != yes ] || [ "$flavour" = uml ] || printf '%s\n' "$harness/config/mutants.config"
+	[ "${MUTANTS:-}" != yes ] || [[ $flavour = uml* ]] || printf '%s\n' "$harness/config/mutants.config"
 }
 
 # The folder of modules that are built outside the kernel for the flavour.

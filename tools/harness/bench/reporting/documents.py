@@ -20,9 +20,10 @@ INTRODUCTION = """\
 A program that traces has to get the events out of the ring buffers of the kernel. It can have them
 copied, by `read(2)`; it can have them passed on unseen, by `splice(2)`; or it can map the buffers
 and read the events where they are. This page says what each of these costs, beside the cost of
-parsing alone, which is the floor. It says the same of the mapping that mainline has had since
-Linux 6.10, and of perf and BPF, which a program might use instead. The mapping of this series is
-described in Documentation/trace/ring-buffer-map.rst."""
+parsing alone, which is the floor, and what the traced program pays for writing them. It says the
+same of the mapping that mainline has had since Linux 6.10, and of perf and BPF, which a program
+might use instead. The mapping of this series is described in
+Documentation/trace/ring-buffer-map.rst."""
 
 UNITS = {
     "instructions": """\
@@ -46,7 +47,7 @@ In a clone of the project, on Debian 12::
 
 	make bench
 
-builds the kernels with one configuration, runs everything, and leaves this page with its
+builds the kernels, runs everything, and leaves this page with its
 charts in `build/bench`. `make bench-keep` takes them from there to `Documentation/trace`."""
 
 
@@ -67,7 +68,7 @@ def rst_section(table: Table) -> str:
 
 
 def all_tables(results: Results) -> list[Table]:
-    """The tables in the order of the report; time is not what the targets are in."""
+    """The tables in the order of the report; the targets are for instructions."""
     if results.unit == "instructions":
         return [targets_table(results), *(make(results) for make in TABLES)]
     return [make(results) for make in TABLES if make is not irqs_off]
@@ -75,7 +76,7 @@ def all_tables(results: Results) -> list[Table]:
 
 def rst_document(results: Results) -> str:
     """The page for Documentation/."""
-    title = "What reading a trace ring buffer costs"
+    title = "What a trace ring buffer costs"
     guests = machine(results)
     parts = [".. SPDX-License-Identifier: GPL-2.0\n",
              ".. Written by \"make bench-keep\". Do not edit.\n",
