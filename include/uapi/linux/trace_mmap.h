@@ -49,7 +49,7 @@
  * @reader:		The reader sub-buffer:
  * @reader.lost_events:	Events that were overwritten unread between the
  *			previous reader sub-buffer and this one. Does not change
- *			until @reader.id does.
+ *			until @reader.id does, or the buffer is emptied.
  * @reader.id:		Its id, 0 to @nr_subbufs - 1.
  * @reader.read:	Bytes of the reader sub-buffer that were consumed, its
  *			header not counted.
@@ -102,7 +102,7 @@ struct trace_buffer_meta {
  *
  * It takes no argument. The result is 0, or -1 with errno set to:
  *
- *	ENODEV	this CPU's buffer is not mapped
+ *	ENODEV	this CPU's buffer is neither mapped nor observed
  *	EINTR	a signal ended the wait
  */
 #define TRACE_MMAP_IOCTL_GET_READER		_IO('R', 0x20)
