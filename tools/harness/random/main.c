@@ -44,6 +44,7 @@ bool storm;
 int wrong;
 unsigned int piped = 1;
 struct subbuf_format format;
+bool mainline;
 
 /* So many times the seconds are enough for all to happen. */
 #define PATIENCE	12ll
@@ -222,6 +223,7 @@ static bool know_machine(void)
 	char text[4096];
 
 	nr_nodes = count_nodes();
+	mainline = has_mainlines_mapping();
 	return read_file(TRACEFS_DIR "/events/header_page", text, sizeof(text)) > 0 &&
 	       subbuf_format_parse(&format, text);
 }

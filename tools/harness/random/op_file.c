@@ -201,7 +201,7 @@ static void why_not_ioctl(const struct order *o, const struct file *f)
 		return;
 	}
 	if (o->value == GET_READER) {
-		why(held(f->inst, f->cpu) == NO ? YES : unless_storm(NO), ENODEV);
+		why(served(f->inst, f->cpu) == NO ? YES : unless_storm(NO), ENODEV);
 		why(storm && !(f->flags & O_NONBLOCK) ? MAYBE : NO, EINTR);
 	}
 }

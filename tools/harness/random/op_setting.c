@@ -37,10 +37,13 @@ static void perform_resize(const struct order *o, struct answer *a)
 	write_setting(o, a, "buffer_size_kb");
 }
 
+/* HOLD-2: on Linux 6.12 all CPUs at once are resized, to the size they have too. */
 static bool same_size(const struct order *o, unsigned long nr)
 {
 	unsigned int cpu;
 
+	if (mainline && o->cpu < 0)
+		return false;
 	for (cpu = 0; cpu < nr_cpus; cpu++) {
 		if ((o->cpu < 0 || o->cpu == (int)cpu) && instances[o->inst].nr_pages[cpu] != nr)
 			return false;
@@ -100,17 +103,22 @@ static int order_of(long kb)
 	return order;
 }
 
+/* SUBBUF-9: the bytes are kept, on Linux 6.12 those of events, without headers. */
+static unsigned long pages_after(unsigned long nr, unsigned int from, unsigned int to)
+{
+	unsigned long header = mainline ? SUBBUF_HEADER : 0, size = (PAGE << to) - header;
+
+	nr = (nr * ((PAGE << from) - header) + size - 1) / size;
+	return nr < 2 ? 2 : nr;
+}
+
 static void subbuf_changed(int inst, unsigned int order)
 {
 	struct instance *in = &instances[inst];
-	unsigned long nr;
 	unsigned int cpu;
 
-	for (cpu = 0; cpu < nr_cpus; cpu++) {
-		nr = in->nr_pages[cpu] << in->order;
-		nr = (nr + (1ul << order) - 1) >> order;
-		in->nr_pages[cpu] = nr < 2 ? 2 : nr;
-	}
+	for (cpu = 0; cpu < nr_cpus; cpu++)
+		in->nr_pages[cpu] = pages_after(in->nr_pages[cpu], in->order, order);
 	in->order = order;
 	clear_accounts(shared->live[inst], true);
 	clear_accounts(shared->snap[inst], true);

@@ -61,12 +61,27 @@ static bool hist_fires(struct instance *in, pid_t pid)
 	return fires;
 }
 
+/* Linux 6.12 frees the snapshot beside a trigger, which stops the trace then. */
+static bool has_no_snapshot(const struct instance *in)
+{
+	return mainline && in->trigger && !in->allocated;
+}
+
+static void stopped_by_trigger(int inst)
+{
+	blur(inst);
+	instances[inst].on = false;
+	instances[inst].was_off = true;
+}
+
 void text_written(int inst, int worker)
 {
 	struct instance *in = &instances[inst];
 	bool fires = hist_fires(in, workers[worker].pid);
 
-	if (in->trigger && in->hist)
+	if (has_no_snapshot(in))
+		stopped_by_trigger(inst);
+	else if (in->trigger && in->hist)
 		blur(inst);
 	else if (in->trigger || fires)
 		snapshot_taken(inst);
@@ -166,8 +181,9 @@ static const char *judge_snapshot(const struct order *o, const struct answer *a)
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	}
 	why(is(!o->value && o->cpu >= 0), EINVAL);
-	/* A trigger counts on it. */
-	why(!o->value && o->cpu < 0 ? unless_storm(is(in->trigger)) : NO, EBUSY);
+	/* A trigger counts on it, which Linux 6.12 does not look at. */
+	if (!o->value && o->cpu < 0 && !mainline)
+		why(unless_storm(is(in->trigger)), EBUSY);
 	bad = judged(a);
 	if (!bad && !a->err)
 		snapshot_written(o);
@@ -310,7 +326,7 @@ static void tracer_set(int inst, int tracer)
 	if (tracer >= TRACER_LATENCY)
 		in->allocated = true;
 	else if (in->tracer >= TRACER_LATENCY)
-		in->allocated = in->trigger;
+		in->allocated = in->trigger && !mainline;	/* SNAP-11 */
 	in->tracer = tracer;
 	mark_swapped(inst);
 }

@@ -104,6 +104,11 @@ extern bool storm;	/* without lockstep: others change what is shared */
 extern unsigned int piped;	/* whether workers keep spliced pages in pipes */
 extern int wrong;	/* where the oracle shall lie, to show that it can fail */
 extern struct subbuf_format format;
+/*
+ * Linux 6.12: mainline's mapping, which does otherwise what is promised on 6.1 only,
+ * each named where the model asks for this.
+ */
+extern bool mainline;
 
 /* ---- log.c: the last orders and their answers ---- */
 void log_begin(uint64_t seed, unsigned int round);
@@ -263,8 +268,10 @@ void worker_gone(struct worker *w, bool descriptors);
 void worker_copy(struct worker *to, const struct worker *from);
 struct file *file_at(const struct order *o);
 int count_mappings(int inst, int cpu);
-/* Mapped or observed: that holds off sizes and snapshots, and lets GET_READER work. */
+/* Mapped or observed: that holds off sizes and snapshots. */
 enum tri held(int inst, int cpu);
+/* Mapped, as far as GET_READER is concerned. */
+enum tri served(int inst, int cpu);
 
 struct area *area_of(struct worker *w, long at);
 struct area *any_area(struct worker *w);

@@ -3,25 +3,12 @@
  * Snapshots of the top level that the kernel takes, tracing_snapshot() called by the
  * module: while a buffer is mapped, the trace says so and nothing else is done.
  */
-#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 
 #include "torture.h"
 
 /* With mainline's mapping the line has other words in front. */
 static const char refusal[] = " MAPPED ***";
-
-/* Mainline looks for a snapshot first, and stops the trace where there is none. */
-static bool has_mainlines_mapping(void)
-{
-	unsigned int major = 0, minor = 0;
-	struct utsname name;
-
-	uname(&name);
-	sscanf(name.release, "%u.%u", &major, &minor);
-	return major > 6 || (major == 6 && minor >= 10);
-}
 
 static int refusals(const struct trace_instance *top)
 {
@@ -65,7 +52,7 @@ static void stopped(struct trace_instance *top)
 /* SNAP-3 */
 static void take_snapshots(struct trace_instance *top)
 {
-	/* There is no snapshot yet. */
+	/* Mainline looks for a snapshot first, and stops the trace where there is none. */
 	if (has_mainlines_mapping())
 		stopped(top);
 	else

@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -243,6 +244,16 @@ pid_t fork_stubborn_writer(struct trace_instance *ti, size_t size)
 	run_on_cpu(ti->cpu);
 	for (;;)
 		write_events(ti, 1, size);
+}
+
+bool has_mainlines_mapping(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	uname(&name);
+	sscanf(name.release, "%u.%u", &major, &minor);
+	return major > 6 || (major == 6 && minor >= 10);
 }
 
 int run_on_cpu(int cpu)

@@ -102,6 +102,9 @@ pid_t fork_writer(struct trace_instance *ti, unsigned int count, size_t size);
 /* One that is refused while the buffer is reset or resized, and goes on for ever. */
 pid_t fork_stubborn_writer(struct trace_instance *ti, size_t size);
 
+/* As Linux 6.10 and later have, with the series or without: it answers some things otherwise. */
+bool has_mainlines_mapping(void);
+
 int run_on_cpu(int cpu);
 int switch_cpu_online(int cpu, bool online);
 int write_file(const char *path, const char *text);
