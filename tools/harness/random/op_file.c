@@ -85,7 +85,7 @@ static enum tri pipe_taken(int inst, int cpu)
 	return unless_storm(NO);
 }
 
-/* LIVE-14 */
+/* LIVE-14, LIVE-15 */
 static const char *judge_open(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -98,6 +98,7 @@ static const char *judge_open(const struct order *o, const struct answer *a)
 	if (o->value == LIVE) {
 		why(snapshot_users(o->inst), EBUSY);
 		why(unless_storm(NO), ENOMEM);
+		why(unless_storm(NO), EINVAL);	/* of an instance made while the CPU was away */
 	}
 	bad = judged(a);
 	if (bad || a->err)

@@ -331,7 +331,7 @@ static void tracer_set(int inst, int tracer)
 	mark_swapped(inst);
 }
 
-/* HOLD-6, SNAP-2 */
+/* HOLD-6, SNAP-2, LIVE-10 */
 static const char *judge_tracer(const struct order *o, const struct answer *a)
 {
 	struct instance *in = &instances[o->inst];
@@ -344,6 +344,7 @@ static const char *judge_tracer(const struct order *o, const struct answer *a)
 	if (storm || !same) {
 		why(unless_storm(is(open_files(o->inst, RAW) || open_files(o->inst, PIPE))), EBUSY);
 		why(unless_storm(is(in->hist && o->value >= TRACER_LATENCY)), EBUSY);
+		why(o->value >= TRACER_LATENCY ? held(o->inst, -1) : NO, EBUSY);
 		why(taken, EBUSY);
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	}
