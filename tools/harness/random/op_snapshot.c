@@ -316,6 +316,7 @@ static enum tri tracer_taken(int inst, int tracer)
 	return unless_storm(NO);
 }
 
+/* SNAP-11: what Linux 6.12 does not look at here, either. */
 static void tracer_set(int inst, int tracer)
 {
 	struct instance *in = &instances[inst];
@@ -326,7 +327,7 @@ static void tracer_set(int inst, int tracer)
 	if (tracer >= TRACER_LATENCY)
 		in->allocated = true;
 	else if (in->tracer >= TRACER_LATENCY)
-		in->allocated = in->trigger && !mainline;	/* SNAP-11 */
+		in->allocated = in->trigger && !mainline;
 	in->tracer = tracer;
 	mark_swapped(inst);
 }

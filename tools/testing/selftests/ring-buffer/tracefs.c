@@ -251,9 +251,8 @@ bool has_mainlines_mapping(void)
 	unsigned int major = 0, minor = 0;
 	struct utsname name;
 
-	uname(&name);
-	sscanf(name.release, "%u.%u", &major, &minor);
-	return major > 6 || (major == 6 && minor >= 10);
+	return !uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 10));
 }
 
 int run_on_cpu(int cpu)
