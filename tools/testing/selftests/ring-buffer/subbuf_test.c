@@ -443,11 +443,14 @@ TEST_F(size, changing_it_is_refused_with_EBUSY_while_snapshot_is_open)
 
 	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	ASSERT_EQ(0, write_events(&self->ti, 4, EVENT_LARGE));
 	fd = instance_file(&self->ti, "snapshot", O_RDONLY);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-EBUSY, set_size(&self->ti, LARGE_KB));
 	EXPECT_EQ(page_kb(), instance_number(&self->ti, SIZE_FILE));
 	close(fd);
+	EXPECT_EQ(3, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_EQ(4, count_trace_lines(&self->ti, "trace"));
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
