@@ -42,7 +42,7 @@ static void begin_piece(struct dat_track *track, uint32_t start)
 	struct dat_piece *piece = &track->piece;
 	uint64_t missed = track->batch->missed;
 
-	/* What nobody could be told yet. */
+	/* The file has no page of that piece yet to tell its loss: the next piece does. */
 	if (track->has_piece && !track->nr_pages) {
 		missed = losses_add(missed, piece->missed);
 		track->owed.losses += piece->missed > 0;

@@ -427,4 +427,5 @@ def growth(results: Results) -> Table:
 # In the order of the report.
 TABLES = [headline, drain_payload, drain_subbuf, drain_calls, library, merging, get_reader,
           irqs_off, peers, peers_sum, peers_beside, writer_unmapped, writer_native,
-          writer_mapped, writer_observed, writer_asleep, mapping, index, wakeup, quiet, loss, cpus, growth]
+          writer_mapped, writer_observed, writer_asleep, mapping, index, wakeup, quiet, loss, cpus,
+          growth]

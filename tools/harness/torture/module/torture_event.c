@@ -170,7 +170,6 @@ static int fire_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	struct torture_cpu *tc = this_cpu_ptr(&torture_cpus);
 	bool unchecked = interrupted_a_report();
-
 	int ret = NMI_DONE;
 
 	if (unchecked)
