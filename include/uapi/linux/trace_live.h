@@ -126,7 +126,15 @@
  *	before it came. After a reset it does not: these are events of the new epoch
  *	that it has missed. To begin with the present instead, take id2 = commit_id
  *	and g = now in JUMP, then LOOK once, parse what is there only for its time
- *	deltas, and add its events to count only.
+ *	deltas, and add its events to count only. If its CHECK does not pass, START
+ *	again.
+ *
+ * A writer may be as fast as the observer, which then never runs out of events. To
+ * end all the same, note the present: now = load_acquire(index->commit_generation)
+ * and the commit word of sub-buffer commit_id, if the entry of that sub-buffer has
+ * generation now before and after that load, with a read barrier in between. End
+ * once the epoch has changed, n is beyond now, or n is now and read has reached
+ * that commit.
  *
  * "missed" is exact: "before" counts events, that is, data records of any length,
  * and no padding, time stamps, time extensions or discarded events. In each epoch,
@@ -266,10 +274,10 @@ struct trace_live_position {
  * After the call, poll(), select() and epoll_wait() report the file as readable only
  * when enough was committed beyond the position, or when the epoch has changed.
  * Before the first call the file is always readable. A position may be arbitrarily
- * old: bytes that were overwritten since then count, too. The call does not wait and
- * consumes nothing; a call that fails changes nothing. Padding counts as bytes:
- * without overwrite mode, an event that is dropped may leave padding behind, which
- * may make the file readable once.
+ * old, and generation 0 is older than all: bytes that were overwritten since then
+ * count, too. The call does not wait and consumes nothing; a call that fails changes
+ * nothing. Padding counts as bytes: without overwrite mode, an event that is dropped
+ * may leave padding behind, which may make the file readable once.
  *
  * The file becomes readable when there is enough, and stays so until the next call.
  * The kernel limits how often that happens, for each open file: two positions in a

@@ -23,10 +23,12 @@
  *
  *	id = meta->reader.id, read = meta->reader.read;
  *	ioctl(fd, TRACE_MMAP_IOCTL_GET_READER);
- *	if (meta->reader.id != id || meta->reader.read < read)
+ *	now = meta->reader, a copy
+ *	if (now.id != id || now.read < read)
  *		read = 0;
- *	parse the bytes [read, meta->reader.read) of sub-buffer reader.id
+ *	parse the bytes [read, now.read) of sub-buffer now.id
  *
+ * Two loads of one field may differ, as another consumer may come in between.
  * reader.read is smaller than before if the kernel has emptied the buffer.
  * Byte 0 is the first byte after the sub-buffer's header. events/header_page
  * describes that header.
