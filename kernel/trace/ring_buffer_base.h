@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What ring_buffer_live.c and ring_buffer_observer.c need of the ring buffer, and
- * what is called differently in other versions of Linux.
+ * The parts of the ring buffer that ring_buffer_live.c and ring_buffer_observer.c
+ * use and that differ between versions of Linux.
  *
  * This file is included in ring_buffer.c.
  */
@@ -15,8 +15,8 @@ static inline unsigned long rb_subbuf_capacity(struct trace_buffer *buffer)
 }
 
 /*
- * Keep the sub-buffers of a CPU, their number and their size as they are, until
- * rb_release_subbufs(). Returns what ring_buffer_map() does.
+ * Keep a CPU's sub-buffers, their number and their size as they are until
+ * rb_release_subbufs(). Returns what ring_buffer_map() returns.
  */
 static inline int rb_hold_subbufs(struct trace_buffer *buffer, int cpu)
 {
@@ -28,13 +28,13 @@ static inline void rb_release_subbufs(struct trace_buffer *buffer, int cpu)
 	ring_buffer_unmap(buffer, cpu);
 }
 
-/* The mapping has a list of the sub-buffers: there is nothing to store in @subbufs. */
+/* Store nothing in @subbufs, because the mapping has a list of the sub-buffers. */
 static inline void rb_find_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 				   struct buffer_page **subbufs)
 {
 }
 
-/* Return the sub-buffer with this number, from 0 to nr_pages. The caller holds them. */
+/* Return sub-buffer @id, 0 to nr_pages. The caller holds the sub-buffers. */
 static inline struct buffer_page *
 rb_found_subbuf(struct ring_buffer_per_cpu *cpu_buffer,
 		struct buffer_page **subbufs, unsigned long id)

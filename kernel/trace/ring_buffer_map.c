@@ -8,21 +8,21 @@
  *
  * A CPU's buffer is mapped while its count of mappings, ->mapped, is not 0.
  * The first mapping allocates the meta area, numbers the sub-buffers and lists
- * them by number (their id) in ->subbufs; the end of the last one frees both.
- * While the buffer is mapped, its sub-buffers keep their memory and their ids:
- * a resize is refused, and a reader copies a sub-buffer where it would
- * otherwise exchange it for another page.
+ * them by number (their id) in ->subbufs; the end of the last mapping frees the
+ * meta area and the list. While the buffer is mapped, its sub-buffers keep their
+ * memory and their ids: a resize is refused, and a reader copies a sub-buffer
+ * that it would otherwise exchange for another page.
  *
  * Locks, outermost first:
  *
  *   mmap_lock			the callers that map, duplicate and unmap hold it
  *   cpu_buffer->mapping_lock	protects the count, and lets one caller at a time
  *				make the first mapping
- *   buffer->mutex		keeps resizes away while the first mapping is made
+ *   buffer->mutex		excludes resizes while the first mapping is made
  *   cpu_buffer->reader_lock	held by readers of the ring buffer, which write
- *				the meta page under it; ->subbufs and ->meta_page
- *				are set and cleared, and ->mapped changes from
- *				and to 0, under it only
+ *				the meta page under it. It must be held to set or
+ *				clear ->subbufs and ->meta_page, and to change
+ *				->mapped from or to 0
  *
  * The writer does not know about mappings, and waits for nothing here.
  *
@@ -50,17 +50,17 @@ static_assert(sizeof(struct trace_buffer_meta) == 80);
 
 /*
  * The counters of the ring buffer are machine words, those of the meta page
- * have 64 bits. On 32-bit machines the upper half comes from an epoch beside
- * the counter: how often the counter's top bit has changed. The context that
- * advances the counter updates the epoch at least once a sub-buffer, so the
- * counter is never ahead of the epoch by 2^31 or more.
+ * have 64 bits. On 32-bit machines the upper half comes from an epoch next to
+ * the counter, which counts how often the counter's top bit has changed. The
+ * context that advances the counter updates the epoch at least once per
+ * sub-buffer, so the counter is never ahead of the epoch by 2^31 or more.
  */
 #if BITS_PER_LONG == 32
 static void rb_epoch_update(u32 *epoch, u32 count)
 {
 	/*
-	 * Pairs with [EPOCH]: a load that sees the new epoch is followed by one
-	 * that sees @count, or a later value of the counter.
+	 * Pairs with [EPOCH]: a reader that sees the new epoch also sees @count,
+	 * or a later value of the counter.
 	 */
 	smp_wmb();
 	if ((*epoch ^ (count >> 31)) & 1)
@@ -115,8 +115,8 @@ static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * The events that are neither read nor overrun are in memory. So 32 bits are
- * enough for their number, and overrun needs no epoch.
+ * Events that are neither read nor overrun are still in memory, so their number
+ * fits into 32 bits, and overrun needs no epoch.
  */
 static u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer, u32 overrun)
 {
@@ -184,7 +184,7 @@ static void rb_mapping_init(struct ring_buffer_per_cpu *cpu_buffer)
 	mutex_init(&cpu_buffer->mapping_lock);
 }
 
-/* Where data caches alias, user space would see old cache lines of @addr. */
+/* Without this, user space would see stale lines of @addr where data caches alias. */
 static void rb_flush_to_user(void *addr, unsigned int order)
 {
 	struct page *page = virt_to_page(addr);
@@ -197,7 +197,7 @@ static void rb_flush_to_user(void *addr, unsigned int order)
 		flush_dcache_page(page + i);
 }
 
-/* Update the meta page. Each function that reads or resets calls it at its end. */
+/* Update the meta page. Every function that reads or resets calls this at its end. */
 static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct trace_buffer_meta *meta = cpu_buffer->meta_page;
@@ -210,7 +210,7 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(meta->reader.id, reader->id);
 	WRITE_ONCE(meta->reader.read, reader->read);
 
-	/* In this order, so that overrun + read never exceeds entries */
+	/* Load these in this order, so that overrun + read never exceeds entries */
 	overrun = rb_overrun64(cpu_buffer, local_read(&cpu_buffer->overrun));
 	WRITE_ONCE(meta->overrun, overrun);
 	WRITE_ONCE(meta->read, rb_read64(cpu_buffer));
@@ -225,14 +225,14 @@ static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 
 static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	/* ->mapped changes from and to 0 under reader_lock only; larger values without it */
+	/* ->mapped changes from or to 0 under reader_lock only; larger values change without it */
 	if (READ_ONCE(cpu_buffer->mapped))
 		__rb_update_meta_page(cpu_buffer);
 }
 
 /*
- * A new reader page was just taken out of the ring. Until then, @overrun events
- * were lost since the last reset.
+ * A new reader page was just taken out of the ring. By then, @overrun events had
+ * been lost since the last reset.
  */
 static void rb_new_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 			       unsigned long overrun)
@@ -283,11 +283,11 @@ static bool rb_consume_event(struct ring_buffer_per_cpu *cpu_buffer,
 }
 
 /*
- * Mark a sub-buffer that the writer has left as one that follows lost events, as
- * ring_buffer_read_page() marks its copy: with a flag in the commit word, and
- * with the number of lost events behind the records. Only padding is there,
- * which belongs to no record, see rb_commit_full_page(). A sub-buffer that is
- * full of records has no room for the number, and gets the flag only.
+ * Mark a sub-buffer that the writer has left to show that events were lost before
+ * it, as ring_buffer_read_page() marks its copy: set a flag in the commit word,
+ * and store the number of lost events behind the records. That space holds only
+ * padding, which belongs to no record, see rb_commit_full_page(). If the records
+ * leave no room for the number, only the flag is set.
  */
 static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 				struct buffer_page *reader, unsigned int commit)
@@ -300,8 +300,8 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 	/*
 	 * [LEFT] Pairs with the observer's CHECK: an observer that has read the
 	 * number or the marks stored below also sees at CHECK that
-	 * commit_generation has moved on. It is a full barrier for the reason
-	 * that rb_swap_reader_page() gives.
+	 * commit_generation has moved on. rb_swap_reader_page() explains why
+	 * this is a full barrier.
 	 */
 	smp_mb();
 
@@ -317,7 +317,7 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 /*
  * Consume what is unread on the reader page.
  *
- * If the writer has left the page, the page's own counter tells how many events
+ * If the writer has left the page, the page's own counter says how many events
  * it holds, so the cost does not depend on that number. On a page that is still
  * being written, the new events have to be counted one by one.
  */
@@ -336,7 +336,7 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 	commit = rb_page_commit(reader);
 
 	if (!left) {
-		/* Pairs with [COMMIT]: what the commit covers is seen below */
+		/* Pairs with [COMMIT]: the bytes that the commit covers are seen below */
 		smp_rmb();
 		while (reader->read < commit &&
 		       rb_consume_event(cpu_buffer, reader, commit))
@@ -396,7 +396,7 @@ rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
  *
  * Unread bytes on the reader sub-buffer count as consumed afterwards. If there
  * are none, the next sub-buffer that has data becomes the reader's, and its
- * bytes count as consumed. The meta page, which is updated in any case, tells
+ * bytes count as consumed. The meta page, which is updated in any case, says
  * which sub-buffer that is and how many bytes of it were consumed.
  *
  * Context: Takes cpu_buffer->reader_lock with interrupts off. Does not sleep.
@@ -426,7 +426,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 	reader = rb_map_reader_page(cpu_buffer);
 	if (reader) {
 		rb_consume_reader_page(cpu_buffer, reader);
-		/* The meta page has the loss: no other reader is to report it */
+		/* The meta page reports the loss: no other reader may report it again */
 		cpu_buffer->lost_events = 0;
 		rb_flush_to_user(reader->page, reader->order);
 	}
@@ -444,7 +444,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
  *
  * Context: Any. The answer holds for as long as the caller keeps a mapping.
  *
- * Return: true if it is, false if not, or if there is no buffer for @cpu.
+ * Return: true if it is, false if it is not or if there is no buffer for @cpu.
  */
 bool ring_buffer_mapped(struct trace_buffer *buffer, int cpu)
 {
@@ -522,7 +522,7 @@ rb_alloc_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 	return meta;
 }
 
-/* Number the sub-buffers: the reader's is 0, the others follow along the ring. */
+/* Number the sub-buffers: the reader's is 0, the others follow in ring order. */
 static int rb_number_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 			     struct buffer_page **subbufs)
 {
@@ -600,8 +600,8 @@ static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
  * @buffer: the buffer to map
  * @cpu: the CPU whose buffer to map
  *
- * The first mapping numbers the sub-buffers and makes the meta page. Until each
- * mapping was ended by ring_buffer_unmap(), the buffer cannot be resized and
+ * The first mapping numbers the sub-buffers and makes the meta page. Until
+ * ring_buffer_unmap() has ended every mapping, the buffer cannot be resized, and
  * ring_buffer_map_page() may be called.
  *
  * Context: May sleep, and may be called with mmap_lock held. Takes
@@ -610,7 +610,7 @@ static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
  *
  * Return: 0, or
  *   -EINVAL	there is no buffer for @cpu
- *   -ENODEV	the ring buffer is damaged, which the kernel has warned of
+ *   -ENODEV	the ring buffer is corrupt; the kernel has warned about it
  *   -ENOMEM	no memory for the meta page or the list of sub-buffers
  *   -EBUSY	there are too many mappings to count
  */
@@ -641,8 +641,8 @@ int ring_buffer_map(struct trace_buffer *buffer, int cpu)
  * @buffer: the buffer that is mapped
  * @cpu: the CPU whose buffer is mapped
  *
- * For callers that hold a mapping and copy it where that cannot fail, as at
- * fork().
+ * For callers that hold a mapping and copy it where copying must not fail, as
+ * fork() does.
  *
  * Context: May sleep, and may be called with mmap_lock held. Takes
  * cpu_buffer->mapping_lock.
@@ -673,7 +673,7 @@ static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
 	cpu_buffer->subbufs = NULL;
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
-	/* Wake the waiters in ring_buffer_map_wait(): their wait ends here */
+	/* Wake the waiters in ring_buffer_map_wait(): without a mapping their wait ends */
 	irq_work_queue(&cpu_buffer->irq_work.work);
 
 	free_pages((unsigned long)meta, order);

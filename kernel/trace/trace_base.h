@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What trace_live.c needs of trace.c, and what is called differently in other
- * versions of Linux.
+ * The parts of trace.c that trace_live.c uses and that differ between versions of
+ * Linux.
  *
  * This file is included in trace.c.
  */

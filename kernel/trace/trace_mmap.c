@@ -13,12 +13,12 @@
  * tr->array_buffer.buffer cannot change while that count is held.
  *
  * All pages are inserted at mmap(), and there is no fault handler: a program
- * that drops them by MADV_DONTNEED gets SIGBUS at its next access. The pages
+ * that drops them with MADV_DONTNEED gets SIGBUS at its next access. The pages
  * have reference counts like any others, so a page that is pinned outlives the
  * mapping and the buffer.
  *
- * Locks: the functions of a mapping run under mmap_lock. So they must not take
- * trace_types_lock, because user memory is accessed under that.
+ * Locks: the functions of a mapping run under mmap_lock. They must not take
+ * trace_types_lock, because other code accesses user memory while holding it.
  */
 
 #include <uapi/linux/trace_mmap.h>
@@ -46,7 +46,7 @@ static int trace_mmap_set_flags(struct vm_area_struct *vma)
 	return 0;
 }
 
-/* Count a mapping if it is allowed. trace_mmap_end() undoes that. */
+/* Count a mapping if it is allowed. trace_mmap_end() undoes this. */
 static int trace_mmap_begin(struct trace_iterator *iter,
 			    struct vm_area_struct *vma)
 {
@@ -159,13 +159,13 @@ struct trace_reader_wait {
 	bool			tracing_on;
 };
 
-/* Return whether anything but data ends the wait. The task is on the wait queue. */
+/* Return whether anything other than data ends the wait. The task is on the wait queue. */
 static bool trace_reader_woken(void *data)
 {
 	struct trace_reader_wait *wait = data;
 	struct trace_iterator *iter = wait->iter;
 
-	/* ioctl(fd, 0), or another task that shares the file closes it */
+	/* ioctl(fd, 0) was called, or another task that shares the file closed it */
 	if (wait->wait_index != READ_ONCE(iter->wait_index))
 		return true;
 

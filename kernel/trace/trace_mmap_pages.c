@@ -2,15 +2,15 @@
 /*
  * Inserting the pages of a trace buffer into an address space.
  *
- * This file is included in trace.c, where the buffer can be mapped.
+ * This file is included in trace.c.
  */
 
 #ifdef CONFIG_MMU
 
-/* How many pages are inserted at a time: a small array of them is on the stack */
+/* How many pages to insert at a time: their array is on the stack, so it must be small */
 #define MMAP_BATCH	32
 
-/* Insert all pages of @vma, which @page finds by their offset. */
+/* Insert all pages of @vma. @page finds the page at an offset. */
 static int trace_mmap_insert_pages(struct vm_area_struct *vma,
 				   struct page *(*page)(void *, unsigned long),
 				   void *data)
@@ -33,7 +33,7 @@ static int trace_mmap_insert_pages(struct vm_area_struct *vma,
 		/* This decrements nr by the number of pages inserted */
 		ret = vm_insert_pages(vma, addr - (nr << PAGE_SHIFT), pages,
 				      &nr);
-		/* It says -EFAULT if there is no memory for an upper page table */
+		/* It returns -EFAULT if there is no memory for an upper page table */
 		if (ret)
 			return ret == -EFAULT ? -ENOMEM : ret;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What ring_buffer_live.c and ring_buffer_observer.c need of the ring buffer, and
- * what is called differently in other versions of Linux.
+ * The parts of the ring buffer that ring_buffer_live.c and ring_buffer_observer.c
+ * use and that differ between versions of Linux.
  *
  * This file is included in ring_buffer.c.
  */
 #ifndef _RING_BUFFER_BASE_H
 #define _RING_BUFFER_BASE_H
 
-/* On 32-bit kernels the counters of readers and of overruns begin again after 2^32. */
+/* On 32-bit kernels the counters of read and of overrun events wrap at 2^32. */
 static inline u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	return READ_ONCE(cpu_buffer->read);
@@ -20,7 +20,7 @@ static inline u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer,
 	return overrun;
 }
 
-/* Those that are neither read nor overrun are in memory, and less than 2^32. */
+/* Events that are neither read nor overrun are still in memory, and fewer than 2^32. */
 static inline u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	unsigned long overrun = local_read(&cpu_buffer->overrun);
@@ -36,15 +36,15 @@ static inline u64 rb_reader_overrun(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * Keep the sub-buffers of a CPU, their number and their size as they are, until
- * rb_release_subbufs(). They count as mapped, but have no ids and no meta page,
- * which those have that user space maps by trace_pipe_raw.
+ * Keep a CPU's sub-buffers, their number and their size as they are until
+ * rb_release_subbufs(). The buffer counts as mapped, but has no ids and no meta
+ * page, unless user space also maps its trace_pipe_raw.
  *
  * Return: 0, or
  *   -EBUSY	there are too many mappings to count
  *   -EINVAL	there is no buffer for @cpu
- *   -ENODEV	the buffer is in memory that is kept over a boot: what an index says
- *		of it would not outlive the boot
+ *   -ENODEV	the buffer is in memory that is kept across a reboot, which the index
+ *		of the buffer would not survive
  */
 static inline int rb_hold_subbufs(struct trace_buffer *buffer, int cpu)
 {
@@ -83,15 +83,15 @@ static inline void rb_release_subbufs(struct trace_buffer *buffer, int cpu)
 	mutex_unlock(&buffer->mutex);
 }
 
-/* How many sub-buffers are found at a time, while readers are kept away */
+/* How many sub-buffers to find at a time while readers are locked out */
 #define RB_FIND_CHUNK		1000
-/* How often they are looked for so, until readers are kept away for all of it */
+/* How often to try that, before readers are locked out until all are found */
 #define RB_FIND_TRIES		10
 
 /*
- * Store the sub-buffers of a CPU, nr_pages and the reader's, in @subbufs. The caller
- * holds them, so that only a reader can exchange two of them, which changes ->cnt: then
- * it begins again. The writer changes flags of the list only.
+ * Store a CPU's sub-buffers, nr_pages and the reader's, in @subbufs. The caller holds
+ * them, so only a reader can exchange two of them. That changes ->cnt, and the search
+ * begins again. The writer changes only flags in the list.
  */
 static inline void rb_find_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 				   struct buffer_page **subbufs)
@@ -119,7 +119,7 @@ static inline void rb_find_subbufs(struct ring_buffer_per_cpu *cpu_buffer,
 	}
 }
 
-/* Return the sub-buffer with this number, from 0 to nr_pages. */
+/* Return sub-buffer @id, 0 to nr_pages. */
 static inline struct buffer_page *
 rb_found_subbuf(struct ring_buffer_per_cpu *cpu_buffer,
 		struct buffer_page **subbufs, unsigned long id)

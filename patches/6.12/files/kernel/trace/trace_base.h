@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What trace_live.c needs of trace.c, and what is called differently in other
- * versions of Linux.
+ * The parts of trace.c that trace_live.c uses and that differ between versions of
+ * Linux.
  *
  * This file is included in trace.c.
  */
@@ -23,7 +23,7 @@ static inline bool ring_buffer_mapped(struct trace_buffer *buffer, int cpu)
 	return ring_buffer_is_mapped(buffer, cpu);
 }
 
-/* Count something that needs the buffer to stay in place, unless snapshots are taken. */
+/* Count a user that needs the buffer to stay in place. Fails if there is a snapshot user. */
 static inline int trace_mapping_get(struct trace_array *tr)
 {
 	return get_snapshot_map(tr);
