@@ -6,11 +6,11 @@
  * This file is included in ring_buffer.c. An index is memory in which the writer
  * stores which sub-buffer it is in, and what it has left in the others. User space
  * maps the index read-only, followed by the sub-buffers. An observer reads bytes of
- * a sub-buffer first, and then checks by the index that they are valid. The writer
- * does not know how many observers there are, ring_buffer_observer.c does.
+ * a sub-buffer first, and then checks in the index that they are valid. The writer
+ * does not know how many observers there are; ring_buffer_observer.c does.
  *
- * The writer updates the index at two places. It gets there once per sub-buffer,
- * not once per event. Where there is no index, each costs a load of
+ * The writer updates the index at two places, which it reaches once per sub-buffer,
+ * not once per event. Without an index, each of them costs a load of
  * cpu_buffer->live and a branch.
  *
  *   rb_live_enter()	the tail enters a sub-buffer, and nothing of it has changed
@@ -19,14 +19,14 @@
  *			store its size, the next sub-buffer and the count of events
  *
  * Writers nest: a writer may be interrupted anywhere by other writers, which then
- * run to their end. So several of them may call rb_live_enter() for the same
- * crossing. All of these store the same value: the first of them has an event to
- * commit on the tail page or before it, and until that is committed, the tail
- * cannot come around to either page. Only the outermost writer calls
- * rb_live_leave(), when no other writer has anything left to commit.
+ * run to completion. So several of them may call rb_live_enter() for the same pair
+ * of pages. They all store the same value: the first of them has an event to commit
+ * on the tail page or before it, and until that is committed, the tail cannot come
+ * around to either page. Only the outermost writer calls rb_live_leave(), when no
+ * other writer has anything left to commit.
  *
- * These are the ordered stores and loads, by their labels. The observer's half is
- * in include/uapi/linux/trace_live.h.
+ * The ordered stores, by label. The observer's loads are in
+ * include/uapi/linux/trace_live.h.
  *
  *   [ENTER]	stores a generation before the commit word and the bytes of that
  *		sub-buffer change. Pairs with the observer's CHECK: an observer that
@@ -42,7 +42,7 @@
  *		of readers of the ring buffer: they clear or mark the commit word of
  *		a page only after they have seen that commit_page has left it. So an
  *		observer that has read a mark or a cleared commit word sees at CHECK
- *		that commit_generation has moved on. Where the tail comes around to
+ *		that commit_generation has moved on. When the tail comes around to
  *		such a page, the cmpxchg() that moves the head is the full barrier.
  *   [RESET]	stores an odd epoch before generations are set to 0, those before
  *		pages are cleared, and everything that the new epoch begins with
@@ -57,10 +57,10 @@
  * when it is removed, however many observers come in between.
  *
  * rb_live_drop() removes the index. It runs on the writer's CPU in a work item, or
- * when writers have been kept away for as long as it takes to free sub-buffers. A
- * writer has preemption off from its load of cpu_buffer->live to its last store to
- * the index, so no writer is between the two when a work item runs. Where functions
- * are also traced while RCU does not watch, a grace period does not guarantee that.
+ * after writers have been kept out for long enough to free sub-buffers. A writer
+ * has preemption off from its load of cpu_buffer->live to its last store to the
+ * index, so no writer is between the two when a work item runs. A grace period does
+ * not guarantee that if functions are also traced while RCU is not watching.
  *
  * Locks: cpu_buffer->live_lock lets one caller at a time make an index. The
  * writer stores to the index without a lock; readers and resets store to fields of
@@ -82,13 +82,13 @@ static_assert(offsetof(struct trace_live_index, dropped) == 80);
 static_assert(offsetof(struct trace_live_index, read) == 128);
 static_assert(sizeof(struct trace_live_index) == 192);
 
-/* Sub-buffers described at a time, with interrupts off. The last try has no limit. */
+/* How many sub-buffers to describe at a time with interrupts off, except in the last try */
 #define RB_LIVE_CHUNK		64
 
-/* How often to try that, as they may be consumed or overwritten meanwhile */
+/* How often to try, because sub-buffers may be consumed or overwritten meanwhile */
 #define RB_LIVE_TRIES		10
 
-/* How often to load a value again that has changed meanwhile, before giving up */
+/* How often to load a value that keeps changing before giving up */
 #define RB_LIVE_LOOKS		100
 
 /**
@@ -99,10 +99,10 @@ static_assert(sizeof(struct trace_live_index) == 192);
  * @asked: the writer was given a mark or a flag since the timer was started
  * @cpu: the CPU of the last sleeper that was not on the watched CPU, or the watched CPU
  *	 if all sleepers were there
- * @generation: the generation of the nearest mark, its lower bits
+ * @generation: the lower bits of the nearest mark's generation
  * @commit: the bytes that have to be committed there
  * @work: wakes sleepers
- * @timer: looks once more whether a mark is reached
+ * @timer: checks once more whether a mark is reached
  */
 struct rb_live_wait {
 	spinlock_t		lock;		/* see above */
@@ -146,8 +146,8 @@ static void rb_live_mark_near(struct rb_live *live, unsigned long generation);
 static void rb_live_wake_all(struct rb_live *live);
 
 /*
- * User space sees the stores of the kernel only where both use the same lines of
- * the data cache. Elsewhere the writer would have to flush lines at each store.
+ * User space sees the kernel's stores only if both use the same lines of the data
+ * cache. Otherwise the writer would have to flush lines at each store.
  */
 static bool rb_live_supported(void)
 {
@@ -160,7 +160,7 @@ static bool rb_live_supported(void)
 
 /*
  * Store a 64-bit field of the index. A 32-bit kernel stores the halves one by one.
- * While they do not belong together, the lower half is 0xffffffff: trace_live.h says
+ * While they do not belong together, the lower half is 0xffffffff. trace_live.h says
  * how an observer loads such a field. The upper half changes once in 2^32.
  */
 static void rb_live_store64(__u64 *shown, u64 value)
@@ -174,15 +174,15 @@ static void rb_live_store64(__u64 *shown, u64 value)
 	if (half[!low] != upper_32_bits(value)) {
 		WRITE_ONCE(half[low], U32_MAX);
 		/* These pair with the two smp_rmb() in rb_live_see64(), and the observer's */
-		smp_wmb();	/* With the new upper half, no old lower half is seen */
+		smp_wmb();	/* If the new upper half is seen, the old lower half is not */
 		WRITE_ONCE(half[!low], upper_32_bits(value));
-		smp_wmb();	/* With the new lower half, the new upper half is seen */
+		smp_wmb();	/* If the new lower half is seen, so is the new upper half */
 	}
 	WRITE_ONCE(half[low], lower_32_bits(value));
 #endif
 }
 
-/* Load such a field on another CPU, or where no store to it is interrupted. */
+/* Load such a field on another CPU, or in a context that has not interrupted a store to it. */
 static u64 rb_live_see64(const __u64 *shown)
 {
 #if BITS_PER_LONG == 64
@@ -205,7 +205,7 @@ static u64 rb_live_see64(const __u64 *shown)
 #endif
 }
 
-/* Load such a field in the context that stores to it, or while that is kept away. */
+/* Load such a field in the context that stores to it, or while that context is kept out. */
 static u64 rb_live_load64(const __u64 *shown)
 {
 #if BITS_PER_LONG == 64
@@ -256,8 +256,8 @@ static u32 rb_live_used(struct ring_buffer_per_cpu *cpu_buffer)
 
 /*
  * Bytes of records on a page that the writer leaves. A discard may shorten the page
- * after it got its padding. The bytes behind the records belong to no record then,
- * and a reader may store the number of lost events there.
+ * after it was padded. Then the bytes behind the records belong to no record, and a
+ * reader may store the number of lost events there.
  */
 static unsigned int rb_live_page_size(struct buffer_page *bpage)
 {
@@ -266,7 +266,7 @@ static unsigned int rb_live_page_size(struct buffer_page *bpage)
 	return bpage->real_end ? min_t(unsigned long, bpage->real_end, write) : write;
 }
 
-/* Describe @page, which is final, and begin with @next, which follows it. */
+/* Describe @page, which is final, and begin to describe @next, which follows it. */
 static void rb_live_describe(struct rb_live *live, struct buffer_page *page,
 			     struct buffer_page *next)
 {
@@ -292,7 +292,7 @@ static noinline void __rb_live_leave(struct rb_live *live,
 	WRITE_ONCE(index->commit_id, next->live_id);
 	/*
 	 * [LEAVE] Pairs with the observer's load of commit_generation: an observer
-	 * that sees the new one also sees all that is stored above.
+	 * that sees the new value also sees everything stored above.
 	 */
 	smp_wmb();
 	rb_live_store64(&index->commit_generation, generation);
@@ -311,9 +311,8 @@ rb_live_leave(struct ring_buffer_per_cpu *cpu_buffer,
 }
 
 /*
- * Bring a 64-bit count up to date with a counter of a machine word. Nested writers
- * may interrupt each other here: the loop goes on until the count agrees with the
- * counter.
+ * Bring a 64-bit count up to date with a counter that is a machine word. Nested
+ * writers may interrupt each other here, so loop until the two agree.
  */
 static void rb_live_count(__u64 *shown, local_t *count)
 {
@@ -338,7 +337,7 @@ static void rb_live_dropped(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_count(&live->index->commit_overrun, &cpu_buffer->commit_overrun);
 }
 
-/* Store what consumers have taken. Each function that reads calls it at its end. */
+/* Store how much consumers have taken. Every function that reads calls this at its end. */
 static void rb_live_reader_moved(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live = cpu_buffer->live;
@@ -353,7 +352,7 @@ static void rb_live_reader_moved(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(live->index->reader_read, cpu_buffer->reader_page->read);
 }
 
-/* The memory of the reader page was handed out: an empty page is in its place. */
+/* The memory of the reader page was handed out and replaced by an empty page. */
 static void rb_live_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct rb_live *live = cpu_buffer->live;
@@ -365,9 +364,9 @@ static void rb_live_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * Writers are kept away, and the buffer is about to be emptied. The epoch is odd
- * until rb_live_reset_end(). It changes before anything is cleared, so that
- * observers drop all that they have read since.
+ * Writers are kept out, and the buffer is about to be emptied. The epoch is odd
+ * until rb_live_reset_end(). It changes before anything is cleared, so that an
+ * observer that has read anything cleared finds the epoch changed and drops it.
  */
 static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 {
@@ -380,7 +379,7 @@ static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_store64(&live->index->epoch, live->index->epoch + 1);
 	/*
 	 * [RESET] Pairs with CHECK: an observer that sees a generation of 0 also sees
-	 * the odd epoch, and does not take the sub-buffer for an overwritten one.
+	 * the odd epoch, and does not mistake the sub-buffer for an overwritten one.
 	 */
 	smp_wmb();
 	for (id = 0; id < live->index->nr_subbufs; id++)
@@ -416,7 +415,7 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_store64(&index->commit_generation, generation);
 	/*
 	 * [RESET] Pairs with the observer's load of the epoch: an observer that sees
-	 * the new epoch also sees all that it begins with.
+	 * the new epoch also sees everything that it begins with.
 	 */
 	smp_wmb();
 	rb_live_store64(&index->epoch, index->epoch + 1);
@@ -481,7 +480,7 @@ static bool rb_live_walk_begin(struct rb_live_walk *walk)
 	return true;
 }
 
-/* Count the events before the head page: some may be lost behind the reader page. */
+/* Count the events before the head page, with those lost between the reader page and it. */
 static u64 rb_live_before_head(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	u64 first = rb_read64(cpu_buffer) -
@@ -522,7 +521,7 @@ static bool rb_live_walk_step(struct rb_live_walk *walk)
 }
 
 /*
- * All sub-buffers up to the commit page are described: let the writer go on from
+ * All sub-buffers up to the commit page are described: let the writer continue from
  * there. Only an NMI can write meanwhile. If one has, return false to begin again.
  */
 static bool rb_live_publish(struct rb_live *live, struct buffer_page *commit)
@@ -557,9 +556,9 @@ static bool rb_live_publish(struct rb_live *live, struct buffer_page *commit)
 }
 
 /*
- * Describe the next sub-buffers, with interrupts off. Returns 1 when all is done, 0
- * if there are more, and -EAGAIN to begin again, because consumers or the writer
- * have come as far as the walk.
+ * Describe the next sub-buffers, with interrupts off. Returns 1 when all are
+ * described, 0 if there are more, and -EAGAIN if the walk has to begin again because
+ * consumers or the writer have caught up with it.
  */
 static int rb_live_walk_on(struct rb_live_walk *walk)
 {
@@ -597,7 +596,7 @@ static void rb_live_blank(struct rb_live *live)
 
 /*
  * Describe the sub-buffers that hold events, from the oldest one to the commit page,
- * and let the writer go on. This runs in a work item on the writer's CPU, or while
+ * and let the writer continue. This runs in a work item on the writer's CPU, or while
  * that CPU is offline, so it never interrupts a writer. Interrupts are enabled
  * between two chunks.
  */
@@ -647,7 +646,7 @@ static int rb_live_begin_on(struct rb_live *live, int cpu)
 			return -EINTR;
 		wait_for_completion(&live->begun);
 	}
-	/* The caller may free the memory that the work item is in */
+	/* The caller may free the memory that holds the work item */
 	flush_work(&live->work);
 
 	return live->error;
@@ -655,7 +654,7 @@ static int rb_live_begin_on(struct rb_live *live, int cpu)
 
 /*
  * Give each sub-buffer a number that it keeps as long as the index exists. The
- * caller holds them.
+ * caller holds the sub-buffers.
  */
 static void rb_live_number(struct rb_live *live)
 {
@@ -677,7 +676,7 @@ static void rb_live_free(struct rb_live *live)
 	vfree(live);
 }
 
-/* Set the fields that never change, and the epoch. The others begin with 0. */
+/* Set the fields that never change, and the epoch. The others start at 0. */
 static void rb_live_init_index(struct rb_live *live)
 {
 	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
@@ -710,7 +709,7 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 	if (size > SIZE_MAX - PAGE_SIZE || nr_subbufs > U32_MAX)
 		return NULL;
 
-	/* Not from a slab, for which KASAN takes a lock in irq_work_queue_on() */
+	/* Not from a slab: KASAN would take a lock for it in irq_work_queue_on() */
 	live = vzalloc(sizeof(*live));
 	if (!live)
 		return NULL;
@@ -756,9 +755,9 @@ static int rb_live_make(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
- * Remove the index, because the sub-buffers are about to be replaced or freed. There
- * is no observer. This runs on the writer's CPU in a work item, or when writers are
- * kept away, so no writer uses the index afterwards.
+ * Remove the index, because the sub-buffers are about to be replaced or freed. No
+ * observer is left. This runs on the writer's CPU in a work item, or while writers
+ * are kept out, so no writer uses the index afterwards.
  */
 static void rb_live_drop(struct ring_buffer_per_cpu *cpu_buffer)
 {

@@ -4,14 +4,14 @@
  * more.
  *
  * This file is included in ring_buffer.c, after ring_buffer_live.c, which keeps
- * the index that observers follow the writer by.
+ * the index with which observers follow the writer.
  *
  * An observer is a reference to the buffer: while there is one, the buffer counts
  * as mapped. User space sets the observer's position, and tasks sleep on its queue
- * until enough was committed beyond that position. The place where that is so, in
- * the stream of all bytes ever committed, is the observer's mark. An observer is a
- * sleeper from the moment its position is set until its mark is reached. Then it is
- * readable until its position is set again.
+ * until enough is committed beyond that position. The observer's mark is the place
+ * where that is the case, in the stream of all bytes ever committed. An observer is
+ * a sleeper from the moment its position is set until its mark is reached. Then it
+ * is readable until its position is set again.
  *
  * A sleeper must not disturb the watched CPU, and must cost the writer little. So
  * the work is divided as follows:
@@ -24,31 +24,32 @@
  *			and the commit has reached the mark, the writer clears the
  *			flag and queues the work. When the writer leaves a sub-buffer
  *			and enters the one of the mark, it sets the flag. A mark
- *			beyond that costs it nothing, and the number of sleepers
- *			makes no difference to it.
- *   the work		runs on the CPU of the last observer that went to sleep on
- *			another CPU than the watched one, so that the watched CPU is
+ *			beyond that costs the writer nothing, and the number of
+ *			sleepers makes no difference to it.
+ *   the work		runs on the CPU of the last observer that went to sleep on a
+ *			CPU other than the watched one, so that the watched CPU is
  *			not interrupted. It wakes the sleepers whose mark is reached,
  *			and gives the next mark to the writer.
  *   the timer		looks at the commit again, 1 ms after the observer did, and
  *			wakes sleepers as the work does.
  *
- * Waking an observer writes events itself on the observer's CPU if idling, timers or
+ * Waking an observer itself writes events on the observer's CPU if idling, timers or
  * scheduling are traced, and so does each of its calls if functions or system calls
  * are traced. If the observer watches its own CPU, it may be waiting for these very
- * events; or another observer may, which then wakes the first one in turn. So the
- * wake-ups of an observer are limited: it has RB_LIVE_BURST of them at once, and
- * one more in each RB_LIVE_REST_NS, or in each RB_LIVE_HOME_REST_NS if it is on the
- * watched CPU, where each wake-up brings about the next one. An observer that has
+ * events. So may another observer, which then wakes the first one in turn. So the
+ * wake-ups of an observer are limited: it may have RB_LIVE_BURST of them in a row,
+ * and one more in each RB_LIVE_REST_NS, or in each RB_LIVE_HOME_REST_NS if it is on
+ * the watched CPU, where each wake-up causes the next one. An observer that has
  * used them up is held until the next one is due, even if there is enough for it.
  * Meanwhile its mark is half the ring away from its position, so that it still wakes
- * before events are overwritten. Each position takes one wake-up, even if there is
+ * before events are overwritten. Each position uses up one wake-up, even if there is
  * enough for it from the beginning.
  *
- * A reset wakes all sleepers, also those that are held: a sleeper is due if its
- * position is of another epoch. Such sleepers come first in the order of sleepers.
+ * A reset wakes all sleepers, including those that are held: a sleeper is due if its
+ * position belongs to another epoch. Such sleepers come first in the order of
+ * sleepers.
  *
- * What orders observer and writer, by the labels:
+ * How observer and writer are ordered, by label:
  *
  *	observer, or the work			writer
  *
@@ -68,20 +69,20 @@
  * queues afterwards, sets it again.
  *
  * An interrupt or NMI on the watched CPU that commits is a writer as well. An NMI
- * (on x86, the breakpoint of a kprobe counts as one) cannot reach another CPU: then
- * the work runs on the watched CPU.
+ * (on x86, the breakpoint of a kprobe counts as one) cannot queue work on another
+ * CPU, so its work runs on the watched CPU.
  */
 
 #include <linux/context_tracking_irq.h>
 #include <linux/cpu.h>
 
-/* After this time the timer looks: by then a store buffer has long become empty */
+/* When the timer looks: after this time, a store buffer has long been empty */
 #define RB_LIVE_LOOK_NS		NSEC_PER_MSEC
 
-/* How many observers, with all their tasks, are woken at a time with interrupts off */
+/* How many observers, with all their tasks, to wake at a time with interrupts off */
 #define RB_LIVE_WAKE_BATCH	32
 
-/* An observer has a burst of wake-ups, then one in each of these times */
+/* An observer may have a burst of wake-ups, then one in each of these times */
 #define RB_LIVE_BURST		2
 #define RB_LIVE_REST_NS		(NSEC_PER_SEC / 100)
 #define RB_LIVE_HOME_REST_NS	(NSEC_PER_SEC / 8)
@@ -102,7 +103,7 @@ struct rb_live_place {
  * @mark: the place where a sleeper is woken: @enough, or another one while it is held
  * @epoch: the epoch of these places
  * @sleeps: whether it is a sleeper
- * @home: whether it was on the watched CPU since its position was set
+ * @home: whether it has been on the watched CPU since its position was set
  * @held: whether it is a sleeper that is held, until @timer expires at the latest
  * @rested: the time when it has its whole burst of wake-ups again
  * @timer: ends the hold
@@ -147,8 +148,8 @@ static bool rb_live_less(struct rb_node *a, const struct rb_node *b)
 }
 
 /*
- * Load the place of the commit on any CPU. Returns false if that has failed, because
- * the writer is very fast or the buffer is being emptied. The caller looks again
+ * Load the place of the commit, on any CPU. Returns false if that failed because the
+ * writer is very fast or the buffer is being emptied. Then the caller tries again
  * later.
  */
 static bool rb_live_commit(struct rb_live *live, struct rb_live_place *place)
@@ -205,7 +206,7 @@ static struct ring_buffer_observer *rb_live_first(struct rb_live *live)
 	return first ? node_to_observer(first) : NULL;
 }
 
-/* Remove it from the sleepers. If its timer still expires, that does nothing. */
+/* Remove @observer from the sleepers. If its timer still expires, it does nothing. */
 static void rb_live_dismiss(struct ring_buffer_observer *observer)
 {
 	if (observer->sleeps)
@@ -214,7 +215,7 @@ static void rb_live_dismiss(struct ring_buffer_observer *observer)
 	observer->held = false;
 }
 
-/* Make it a sleeper until the writer reaches @mark. */
+/* Make @observer a sleeper until the writer reaches @mark. */
 static void rb_live_sleep_until(struct ring_buffer_observer *observer,
 				struct rb_live_place mark)
 {
@@ -228,7 +229,7 @@ static u64 rb_live_rest(const struct ring_buffer_observer *observer)
 	return observer->home ? RB_LIVE_HOME_REST_NS : RB_LIVE_REST_NS;
 }
 
-/* Make it readable, wake its tasks, and take one of its wake-ups. */
+/* Make @observer readable, wake its tasks, and use up one of its wake-ups. */
 static void rb_live_wake(struct ring_buffer_observer *observer)
 {
 	ktime_t now = ktime_get(), rested = observer->rested, most;
@@ -243,8 +244,8 @@ static void rb_live_wake(struct ring_buffer_observer *observer)
 
 /*
  * If the observer's next wake-up is not due yet, hold it until its timer expires, or
- * until half the ring is written past generation @from, the one that it reads.
- * Returns the mark where it is to be woken.
+ * until half the ring is written past @from, the generation that it reads. Returns
+ * the mark at which to wake it.
  */
 static struct rb_live_place rb_live_hold(struct ring_buffer_observer *observer,
 					 u64 from)
@@ -263,7 +264,7 @@ static struct rb_live_place rb_live_hold(struct ring_buffer_observer *observer,
 	due = min_t(ktime_t, due, ktime_add_ns(now, rest));
 
 	observer->held = true;
-	/* Starting a timer is an event, too: leave one that expires early enough */
+	/* Starting a timer may be traced, too: keep one that expires early enough */
 	if (!hrtimer_is_queued(timer) || ktime_before(due, hrtimer_get_expires(timer)))
 		hrtimer_start(timer, due, HRTIMER_MODE_ABS_PINNED_SOFT);
 
@@ -284,8 +285,8 @@ static void rb_live_look_later(struct rb_live_wait *wait)
 
 /*
  * Set or clear the flag that the writer looks at after each commit. Called only if
- * there are sleepers: the writer itself may just have set a flag that is cleared
- * here, so the timer has to look again also then.
+ * there are sleepers. The writer may just have set the flag that this clears, so the
+ * timer has to look again in either case.
  */
 static void rb_live_set_pending(struct rb_live *live, bool pending)
 {
@@ -295,7 +296,7 @@ static void rb_live_set_pending(struct rb_live *live, bool pending)
 		return;
 
 	WRITE_ONCE(rbwork->live_pending, pending);
-	smp_mb();	/* [ARM] A commit that is not seen below finds the flag, but see [B] */
+	smp_mb();	/* [ARM] A writer whose commit is missed below sees the flag, but see [B] */
 	rb_live_look_later(&live->wait);
 }
 
@@ -314,7 +315,7 @@ static bool rb_live_ask(struct rb_live *live)
 		WRITE_ONCE(live->cpu_buffer->irq_work.live_pending, false);
 		return false;
 	}
-	/* A mark that is reached is not given to the writer */
+	/* Do not give the writer a mark that it has reached */
 	if (rb_live_due(first))
 		return true;
 
@@ -324,7 +325,7 @@ static bool rb_live_ask(struct rb_live *live)
 		WRITE_ONCE(wait->commit, first->mark.commit);
 		rb_live_look_later(wait);
 	}
-	smp_mb();	/* [ARM] A leave that is not seen below finds the mark, but see [B] */
+	smp_mb();	/* [ARM] A writer whose leave is missed below sees the mark, but see [B] */
 	rb_live_set_pending(live, first->mark.generation <=
 			    rb_live_see64(&live->index->commit_generation));
 
@@ -356,13 +357,13 @@ static void rb_live_work(struct irq_work *work)
 	unsigned long flags;
 
 	spin_lock_irqsave(&live->wait.lock, flags);
-	/* The timer wakes the rest, and may have moved itself to this CPU by this work */
+	/* The timer wakes the rest. It may also have queued this work to move to this CPU */
 	if (!rb_live_wake_some(live) || live->wait.asked)
 		rb_live_look_later(&live->wait);
 	spin_unlock_irqrestore(&live->wait.lock, flags);
 }
 
-/* Return an observer's CPU, or -1 if that is this one or offline. Preemption is off. */
+/* Return an observer's CPU, or -1 if it is this CPU or offline. Preemption is off. */
 static int rb_live_other_cpu(struct rb_live *live)
 {
 	int cpu = READ_ONCE(live->wait.cpu);
@@ -374,10 +375,10 @@ static int rb_live_other_cpu(struct rb_live *live)
 }
 
 /*
- * irq_work_queue_on() has tracepoints, which need RCU to watch. Where RCU does not
- * watch, as in the idle loop, lockdep may take interrupts for enabled though they
- * are off, and ct_irq_enter() would warn of that. ct_nmi_enter() works in any
- * context.
+ * irq_work_queue_on() has tracepoints, which need RCU to be watching. Where it is
+ * not, as in the idle loop, lockdep may believe that interrupts are enabled though
+ * they are off, and ct_irq_enter() would warn about that. ct_nmi_enter() works in
+ * any context.
  */
 static void rb_live_queue_work_on(struct rb_live *live, int cpu)
 {
@@ -481,13 +482,13 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_queue_work(live);
 }
 
-/* The epoch has changed, or a CPU that was going down has written events. */
+/* Queue the work: the epoch has changed, or a CPU has written events while going down. */
 static void rb_live_wake_all(struct rb_live *live)
 {
 	irq_work_queue(&live->wait.work);
 }
 
-/* CPU hotplug keeps the index from being made or removed meanwhile. */
+/* CPU hotplug prevents the index from being made or removed meanwhile. */
 static void rb_live_cpu_dead(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	if (cpu_buffer->live)
@@ -508,7 +509,7 @@ static void rb_live_wait_init(struct rb_live *live)
 
 /*
  * No observer is left, and no writer uses the index. The work may still start the
- * timer, so it is ended first. Without sleepers, the timer queues no work.
+ * timer, so end the work first. Without sleepers, the timer queues no work.
  */
 static void rb_live_wait_end(struct rb_live *live)
 {
@@ -533,14 +534,14 @@ static void rb_live_sleep_here(struct ring_buffer_observer *observer)
 		WRITE_ONCE(wait->cpu, cpu);
 }
 
-/* Wake the sleeper if it is due, otherwise have the writer see to it. */
+/* Wake the sleeper if it is due, otherwise leave that to the writer. */
 static void rb_live_arm(struct ring_buffer_observer *observer)
 {
 	struct rb_live *live = observer->live;
 
 	lockdep_assert_held(&live->wait.lock);
 
-	/* Leave other sleepers that are due to the work, or the timer */
+	/* Other sleepers may be due: leave them to the work or the timer */
 	if (rb_live_ask(live))
 		rb_live_look_later(&live->wait);
 	/* [ARM] is done: look at the commit now that the writer can see the mark */
@@ -557,7 +558,7 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&live->wait.lock, flags);
-	/* The observer may be held again since the timer expired */
+	/* The observer may have been held again since the timer expired */
 	if (observer->held && !hrtimer_is_queued(timer)) {
 		rb_live_dismiss(observer);
 		rb_live_sleep_until(observer, observer->enough);
@@ -584,10 +585,10 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
  *
  * Return: the observer, or an ERR_PTR() of
  *   -EBUSY	    there are too many mappings to count, or NMIs wrote to the
- *		    buffer whenever it was looked at
+ *		    buffer during each try to make the index
  *   -EINTR	    the caller was killed
  *   -EINVAL	    there is no buffer for @cpu
- *   -ENODEV	    the ring buffer is damaged, which the kernel has warned of
+ *   -ENODEV	    the ring buffer is corrupt; the kernel has warned about it
  *   -ENOMEM	    no memory for the observer or the index
  *   -EOPNOTSUPP    the data caches of this machine may alias, so that user space
  *		    would not see what the kernel stores
@@ -716,7 +717,7 @@ rb_live_mark(struct ring_buffer_per_cpu *cpu_buffer,
 
 	/* The observer cannot wait for more than the ring holds */
 	bytes = clamp_t(u64, bytes, 1, all);
-	/* The place of the last of these bytes; the end of a sub-buffer belongs to it */
+	/* The place of the last of these bytes. The end of a sub-buffer belongs to that one */
 	mark.generation = pos->generation +
 			  div_u64_rem(pos->read + bytes - 1, capacity, &rest);
 	mark.commit = rest + 1;
@@ -731,7 +732,7 @@ static bool rb_live_possible(struct rb_live *live,
 	struct rb_live_place here = { pos->generation, pos->read }, now;
 	u64 epoch = rb_live_see64(&live->index->epoch);
 
-	smp_rmb();	/* Pairs with [RESET]: all that the epoch begins with is seen below */
+	smp_rmb();	/* Pairs with [RESET]: what the epoch begins with is seen below */
 	if (pos->flags || pos->epoch & 1 || pos->epoch > epoch ||
 	    pos->read > rb_subbuf_capacity(live->cpu_buffer->buffer))
 		return false;
@@ -746,7 +747,7 @@ static bool rb_live_possible(struct rb_live *live,
  * ring_buffer_observer_wait - set the position of an observer
  * @observer: the observer
  * @pos: the position reached, and the bytes wanted beyond it
- * @percent: the percentage of the buffer that is wanted if @pos has no bytes
+ * @percent: the percentage of the buffer that is wanted if @pos->bytes is 0
  *
  * If there is enough already and the observer is not held, its tasks are woken and
  * it is readable. Otherwise it is not readable until it is woken.

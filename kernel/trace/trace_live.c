@@ -4,7 +4,7 @@
  *
  * This file is included in trace.c. An open file is an observer of the buffer,
  * see ring_buffer_observer.c. Its mapping has the live index and all sub-buffers.
- * Each part of a mapping refers to the file, so the buffer is held as it is until
+ * Each part of a mapping refers to the file, so the buffer is kept as it is until
  * the file is closed and the last part is unmapped.
  *
  * An open file is counted as one mapping in the trace array, where it excludes
