@@ -8,7 +8,7 @@
  * once: a trace and its snapshot swap pages, so they need the same size. All
  * memory is allocated before anything is touched. A change has to get along with:
  *
- *  resize, reset,	take buffer->mutex, which is held all along.
+ *  resize, reset,	take buffer->mutex, which a change holds throughout.
  *  another change
  *
  *  CPU hotplug		adds CPUs to the buffer. cpus_read_lock() holds it off.
@@ -19,24 +19,25 @@
  *
  *  iterators		remember pages between two reads. They hold
  *			resize_disabled, so a change is refused while there is
- *			one. A change makes resize_disabled negative, so that
- *			no iterator can start.
+ *			an iterator. A change makes resize_disabled negative, so
+ *			that no iterator can start.
  *
  *  writers		have preemption off from reserve to commit.
- *			record_disabled keeps new writers out, and when a work
- *			item has run on their CPU the others are done. A grace
- *			period does not guarantee that: functions are traced
- *			where RCU does not watch.
+ *			record_disabled keeps new writers out, and the others
+ *			are done once a work item has run on their CPU. A grace
+ *			period does not guarantee that, because functions are
+ *			also traced where RCU is not watching.
  *
  *  consuming readers	hold reader_lock while they look at pages. The CPU
  *			buffers are emptied before the size changes, and get
  *			their new pages afterwards: as long as size and pages
- *			do not match, there is nothing to read. But readers use
- *			an event that they have found after they have dropped
- *			reader_lock. Callers of ring_buffer_subbuf_order_set()
- *			keep out readers that can be preempted while they do
- *			so. For the other ones, as ftrace_dump(), the old pages
- *			are freed only after another grace period.
+ *			do not match, there is nothing to read. But a reader
+ *			goes on using an event that it has found after it has
+ *			dropped reader_lock. Callers of
+ *			ring_buffer_subbuf_order_set() keep out readers that can
+ *			be preempted while they do so. For the others, such as
+ *			ftrace_dump(), the old pages are freed only after
+ *			another grace period.
  *
  *  read pages		know their size. Pages of the old size are no longer
  *			cached or swapped with the ring.
@@ -48,7 +49,7 @@
 #define RB_SUBBUF_PAGES_MAX	128
 #define RB_SUBBUF_SIZE_MAX	SZ_1M
 
-/* Pages of a CPU outside its ring buffer: the new ones, and after the exchange the old */
+/* Pages of a CPU that are not in its ring: the new ones, and the old ones after the exchange */
 struct rb_subbuf_pages {
 	struct list_head	list;
 	unsigned long		nr_pages;
@@ -70,7 +71,7 @@ static bool rb_subbuf_order_valid(int order)
 	       (PAGE_SIZE << order) <= RB_SUBBUF_SIZE_MAX;
 }
 
-/* How many sub-buffers of @order take about as much memory as the CPU buffer does now */
+/* Return how many sub-buffers of @order take about as much memory as @cpu_buffer has now */
 static unsigned long
 rb_subbuf_nr_pages(struct ring_buffer_per_cpu *cpu_buffer, unsigned int order)
 {
@@ -156,7 +157,7 @@ static int rb_subbuf_claim(struct trace_buffer *buffer)
 	return 0;
 }
 
-/* Return whether no writer is in the middle of an event. record_disabled is held. */
+/* Return whether no writer is in the middle of an event. record_disabled keeps new ones out. */
 static bool rb_subbuf_writers_gone(struct trace_buffer *buffer)
 {
 	int cpu;
@@ -188,7 +189,7 @@ static void rb_subbuf_exchange(struct ring_buffer_per_cpu *cpu_buffer,
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 	arch_spin_lock(&cpu_buffer->lock);
 
-	/* Make a list of the ring, which has no list head, and flags in its pointers */
+	/* Turn the ring into a list: it has no list head, and has flags in its pointers */
 	rb_head_page_deactivate(cpu_buffer);
 	list_add_tail(&old, cpu_buffer->pages);
 	list_add(&cpu_buffer->reader_page->list, &old);
@@ -241,7 +242,7 @@ static long rb_subbuf_nothing(void *unused)
 	return 0;
 }
 
-/* Wait until the present writers are done. Later ones see all stores made before. */
+/* Wait until the current writers are done. Later writers see all stores made before this. */
 static void rb_subbuf_wait_for_writers(void)
 {
 	int cpu;
@@ -271,12 +272,12 @@ static int rb_subbuf_replace(struct rb_subbuf_change *change, int nr)
 		rb_subbuf_apply(&change[i]);
 
 	/*
-	 * A writer that finds record_disabled to be 0 afterwards has begun after
-	 * this. So it sees the new pages without a barrier.
+	 * A writer that finds record_disabled to be 0 below has begun after this
+	 * wait, so it sees the new pages without a barrier.
 	 */
 	rb_subbuf_wait_for_writers();
 
-	/* ftrace_dump() may still look at an event on the old pages */
+	/* ftrace_dump() may still be using an event on the old pages */
 	synchronize_rcu();
 
 	for (i = 0; i < nr; i++)
@@ -308,7 +309,7 @@ static int rb_subbuf_change(struct rb_subbuf_change *change, int nr)
 	return ret;
 }
 
-/* Lock the mutexes by address: the two buffers may swap their roles */
+/* Lock the mutexes in the order of their addresses, because the two buffers may swap roles */
 static void rb_subbuf_lock(struct trace_buffer *a, struct trace_buffer *b)
 {
 	cpus_read_lock();
@@ -334,13 +335,13 @@ static void rb_subbuf_unlock(struct trace_buffer *a, struct trace_buffer *b)
  *
  * If either buffer has another order, all events of both are discarded and all
  * counters restart. The memory used stays about the same, but each CPU gets at
- * least two sub-buffers and the reader's. If the order cannot be changed for
+ * least two sub-buffers plus the reader's. If the order cannot be changed for
  * both, both stay as they were.
  *
- * The caller keeps out readers that use events in preemptible context, found by
- * ring_buffer_peek(), ring_buffer_consume() and so on.
+ * The caller keeps out readers that use, in preemptible context, events that
+ * ring_buffer_peek(), ring_buffer_consume() and the like have returned.
  *
- * Context: Sleeps, for grace periods too. Takes cpus_read_lock() and the mutexes
+ * Context: Sleeps, also for grace periods. Takes cpus_read_lock() and the mutexes
  * of both buffers.
  *
  * Return: 0, or

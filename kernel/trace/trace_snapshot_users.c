@@ -14,8 +14,8 @@
  *   mappings		each memory mapping of a CPU's trace_pipe_raw, its copies
  *			included, and each open trace_live
  *
- * A snapshot that was taken earlier and is kept is no user, because it does not
- * swap the buffers.
+ * A snapshot that was taken earlier and is kept is not a user, because it no longer
+ * swaps the buffers.
  *
  * Locking
  *
@@ -24,7 +24,7 @@
  * at tr->mappings again before it swaps. That covers in-kernel callers of
  * tracing_snapshot(), which are not counted: if they find a mapping, they do
  * not swap; if they find none, a mapping that comes later loads
- * tr->array_buffer.buffer after the swap. No side waits for a grace period.
+ * tr->array_buffer.buffer after the swap. Neither side waits for a grace period.
  *
  * For the same reason, code that maps a buffer must raise the count before it
  * loads tr->array_buffer.buffer, and must not drop the count before it is done
@@ -35,17 +35,16 @@
  *   trace_mapping_get/dup/put()	process, may be under mmap_lock: they do
  *					not sleep or take trace_types_lock
  *   tracing_arm_snapshot()		process, takes trace_types_lock
- *   trace_snapshot_user_get/put(),	process, whatever lock is held
+ *   trace_snapshot_user_get/put(),	process, with any locks held
  *   tracing_disarm_snapshot()
- *   update_max_tr*()			interrupts off, anything but NMI
+ *   update_max_tr*()			interrupts off, any context but NMI
  *
  * Lock order: mmap_lock, then the mapping's lock, then buffer->mutex, then
  * reader_lock. No function here takes another lock under tr->max_lock.
  *
  * These locks do not protect the snapshot buffer: trace_types_lock alone guards
- * tr->allocated_snapshot. Under that lock a user is counted first and then given
- * the buffer, so a caller that holds the lock and finds no user may free the
- * buffer.
+ * tr->allocated_snapshot. A user is counted first and then given the buffer, both
+ * under that lock, so a caller that holds it and finds no user may free the buffer.
  */
 #include "trace.h"
 
@@ -123,8 +122,8 @@ void trace_snapshot_user_put(struct trace_array *tr)
  * tracing_arm_snapshot_locked - count a snapshot user and give it a buffer
  * @tr: The trace array it will take snapshots of
  *
- * Return: 0, -EBUSY if a buffer of @tr is mapped, or why the snapshot buffer
- * could not be allocated. Nothing is counted on failure.
+ * Return: 0, -EBUSY if a buffer of @tr is mapped, or the error of allocating the
+ * snapshot buffer. Nothing is counted on failure.
  */
 int tracing_arm_snapshot_locked(struct trace_array *tr)
 {
@@ -132,7 +131,7 @@ int tracing_arm_snapshot_locked(struct trace_array *tr)
 
 	lockdep_assert_held(&trace_types_lock);
 
-	/* Count first: if the buffer is mapped, no memory is allocated */
+	/* Count first, so that no memory is allocated if the buffer is mapped */
 	ret = trace_snapshot_user_get(tr);
 	if (ret)
 		return ret;

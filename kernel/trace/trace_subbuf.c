@@ -20,8 +20,9 @@ buffer_subbuf_size_read(struct file *filp, char __user *ubuf,
 }
 
 /*
- * Account for a buffer that is empty and has another size, as a reset and a
- * resize do. A CPU that has not come up yet will get a buffer like that of CPU 0.
+ * Record the new start time and sizes of a buffer that was emptied and given another
+ * size, as a reset and a resize do. A CPU that has not come up yet will get a buffer
+ * like that of CPU 0.
  */
 static void tracing_subbuf_restart(struct array_buffer *buf)
 {
