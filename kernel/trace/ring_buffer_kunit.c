@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the ring buffer: what the tests share, and those of buffers as
- * a whole: to allocate, resize, reset, swap, switch off and map them.
+ * KUnit tests of the ring buffer: code that the tests share, and tests that
+ * allocate, resize, reset, swap, switch off and map whole buffers.
  *
- * Every test is done with buffers that overwrite and that do not, with small and
- * large sub-buffers, mapped and not.
+ * Every test runs on buffers that overwrite and that do not, with small and large
+ * sub-buffers, mapped and not.
  */
 #include <linux/cache.h>
 #include <linux/cpumask.h>
@@ -90,7 +90,7 @@ int rbt_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, rbt);
 	test->priv = rbt;
-	/* Events go to the buffer of the CPU that writes them. */
+	/* Stay on one CPU: events go to the buffer of the CPU that writes them. */
 	cpumask_copy(&rbt->was_allowed, current->cpus_ptr);
 	rbt->cpu = raw_smp_processor_id();
 	KUNIT_ASSERT_EQ(test, 0, set_cpus_allowed_ptr(current, cpumask_of(rbt->cpu)));
@@ -120,8 +120,9 @@ void rbt_exit(struct kunit *test)
 }
 
 /*
- * A CPU that is not plugged in, or the number behind the last. The buffer looks at
- * its array and mask first; both are rounded up, the array to less.
+ * Return a CPU that is not present, or the number after the last CPU. The ring
+ * buffer looks into its array of CPU buffers and its mask before it refuses that
+ * number. The sizes of both are rounded up, that of the array by less.
  */
 int rbt_no_cpu(struct kunit *test)
 {
@@ -134,7 +135,7 @@ int rbt_no_cpu(struct kunit *test)
 	return none;
 }
 
-/* One event of @size bytes that says its number, if there is room for that. */
+/* Write an event of @size bytes that holds its number. Fails if there is no room. */
 int rbt_write(struct rbt *rbt, unsigned int size)
 {
 	struct ring_buffer_event *event;
@@ -148,7 +149,7 @@ int rbt_write(struct rbt *rbt, unsigned int size)
 	return rbt_end_write(rbt->buffer, event);
 }
 
-/* Returns how many there was room for. */
+/* Returns how many events there was room for. */
 unsigned int rbt_write_many(struct rbt *rbt, unsigned int nr, unsigned int size)
 {
 	unsigned int written = 0;
@@ -158,7 +159,7 @@ unsigned int rbt_write_many(struct rbt *rbt, unsigned int nr, unsigned int size)
 	return written;
 }
 
-/* Events of @size bytes that a sub-buffer holds, if the clock stands still. */
+/* Returns how many events of @size bytes a sub-buffer holds if the clock stands still. */
 unsigned int rbt_per_subbuf(const struct rbt *rbt, unsigned int size)
 {
 	unsigned int record = ALIGN(size, 4) + (size > 112 ? 8 : 4);
@@ -179,7 +180,7 @@ void rbt_expect_empty(struct kunit *test, struct rbt *rbt)
 {
 	u64 ts;
 
-	/* First: padding that nobody has looked at is not nothing yet. */
+	/* Peek first: a buffer with padding counts as empty only once a reader has skipped it. */
 	KUNIT_EXPECT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, &ts, NULL));
 	KUNIT_EXPECT_TRUE(test, ring_buffer_empty(rbt->buffer));
 	KUNIT_EXPECT_TRUE(test, ring_buffer_empty_cpu(rbt->buffer, rbt->cpu));
@@ -188,7 +189,7 @@ void rbt_expect_empty(struct kunit *test, struct rbt *rbt)
 	KUNIT_EXPECT_NULL(test, ring_buffer_consume(rbt->buffer, rbt->cpu, &ts, NULL));
 }
 
-/* The events @from up to @to, that one not counted, are the next ones. */
+/* Expect the events from @from up to, but not including, @to to be the next ones. */
 void rbt_expect_consume(struct kunit *test, struct rbt *rbt, u32 from, u32 to)
 {
 	struct ring_buffer_event *event;
@@ -200,7 +201,7 @@ void rbt_expect_consume(struct kunit *test, struct rbt *rbt, u32 from, u32 to)
 	}
 }
 
-/* Written, and where it went: the sum is exact, whatever was done. */
+/* Expect each event written to be unread, overwritten, dropped or read. */
 static void rbt_expect_sum(struct kunit *test, struct rbt *rbt, unsigned long written)
 {
 	struct trace_buffer *buffer = rbt->buffer;
@@ -268,7 +269,7 @@ static void a_cpu_there_is_not_has_nothing(struct kunit *test)
 
 /* Another CPU. */
 
-/* Returns -1 if there is none. */
+/* Returns -1 if there is no other CPU. */
 static int rbt_other_cpu(const struct rbt *rbt)
 {
 	int cpu;
@@ -287,7 +288,7 @@ static int rbt_write_here(void *rbt)
 	return rbt_write_many(rbt, RBT_ELSEWHERE, 8);
 }
 
-/* As many events as it has in the other CPU's buffer then; 0 without such a CPU. */
+/* Write on another CPU. Returns how many events its buffer has then, 0 without such a CPU. */
 static unsigned long rbt_write_elsewhere(struct kunit *test, struct rbt *rbt)
 {
 	struct rbt elsewhere = *rbt;
@@ -324,7 +325,7 @@ static void resize_is_refused_while_mapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, want, min(0, ring_buffer_resize(rbt->buffer, bytes, rbt->cpu)));
 	KUNIT_EXPECT_EQ(test, want, min(0, ring_buffer_resize(rbt->buffer, bytes,
 							      RING_BUFFER_ALL_CPUS)));
-	/* The size it has is no change. */
+	/* Setting the size that it has already changes nothing. */
 	bytes = ring_buffer_size(rbt->buffer, rbt->cpu);
 	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, bytes, rbt->cpu));
 }
@@ -357,7 +358,7 @@ static void growing_keeps_the_events(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
-/* All there is room for, and more. */
+/* Write more events than there is room for. Returns how many. */
 static unsigned int rbt_overfill(struct rbt *rbt)
 {
 	unsigned int nr = 5 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100) / 2;
@@ -372,7 +373,7 @@ static unsigned long rbt_lost(const struct rbt *rbt)
 	       ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu);
 }
 
-/* What is new comes between the newest and the oldest. */
+/* New sub-buffers are inserted between the newest and the oldest events. */
 static void growing_a_full_buffer_keeps_the_events(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -391,7 +392,7 @@ static void growing_a_full_buffer_keeps_the_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, left + more, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, lost, rbt_lost(rbt));
 
-	/* It is full again, and not sooner. */
+	/* Only now is the buffer full again. */
 	rbt_write(rbt, 100);
 	KUNIT_EXPECT_LT(test, lost, rbt_lost(rbt));
 	left = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu);
@@ -399,7 +400,7 @@ static void growing_a_full_buffer_keeps_the_events(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
-/* What is removed are the oldest: they count as overwritten. */
+/* Shrink the buffer, and expect it to lose the oldest events, which count as overwritten. */
 static void rbt_expect_shrink(struct kunit *test, struct rbt *rbt, unsigned int written)
 {
 	unsigned int left, nr = rbt->next;
@@ -426,7 +427,7 @@ static void shrinking_a_full_buffer_keeps_the_newest(struct kunit *test)
 	rbt_expect_shrink(test, rbt, nr);
 }
 
-/* The oldest is somewhere in the middle then, or the newest were refused. */
+/* The oldest event is in the middle of the pages then, or the newest were refused. */
 static void shrinking_an_overfull_buffer_keeps_the_newest(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -436,7 +437,7 @@ static void shrinking_an_overfull_buffer_keeps_the_newest(struct kunit *test)
 	rbt_expect_shrink(test, rbt, nr);
 }
 
-/* Nor does a mapping of this CPU's buffer keep another's from it. */
+/* A mapping of this CPU's buffer does not keep another CPU's buffer from being resized. */
 static void resize_of_a_cpu_leaves_the_others(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -563,7 +564,7 @@ static void swap_cpu_exchanges_the_buffers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, elsewhere, rbt_entries_elsewhere(rbt));
 	KUNIT_EXPECT_EQ(test, 0UL, rbt_entries_elsewhere(&other));
 	if (want) {
-		/* Whichever of the two is mapped */
+		/* It is refused whichever of the two is mapped */
 		KUNIT_EXPECT_EQ(test, want,
 				ring_buffer_swap_cpu(other.buffer, rbt->buffer, rbt->cpu));
 		rbt_expect_consume(test, rbt, 0, 10);
@@ -600,7 +601,7 @@ static void swap_cpu_refuses_what_does_not_fit(struct kunit *test)
 	ring_buffer_free(other);
 }
 
-/* As many of them, and twice as large. */
+/* The other buffer has as many sub-buffers, twice as large. */
 static void swap_cpu_refuses_subbufs_of_another_size(struct kunit *test)
 {
 	int want = IS_ENABLED(CONFIG_RING_BUFFER_ALLOW_SWAP) ? -EINVAL : -ENODEV;
@@ -625,7 +626,7 @@ static void swap_cpu_refuses_subbufs_of_another_size(struct kunit *test)
 			ring_buffer_size(rbt->buffer, rbt->cpu));
 	KUNIT_EXPECT_EQ(test, rbt_bytes(&other, RBT_SUBBUFS),
 			ring_buffer_size(other.buffer, rbt->cpu));
-	/* Both record as before. */
+	/* Both buffers still record. */
 	KUNIT_EXPECT_EQ(test, 5U, rbt_write_many(rbt, 5, 8));
 	KUNIT_EXPECT_EQ(test, 5U, rbt_write_many(&other, 5, 8));
 	rbt_expect_consume(test, rbt, 0, 15);
@@ -675,7 +676,7 @@ static void record_disable_cpu_nests(struct kunit *test)
 	ring_buffer_record_disable_cpu(rbt->buffer, rbt->cpu);
 	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
 	KUNIT_EXPECT_EQ(test, -EBUSY, ring_buffer_write(rbt->buffer, sizeof(*rbt), rbt));
-	/* The buffer as a whole is on. */
+	/* The buffer as a whole still records. */
 	KUNIT_EXPECT_TRUE(test, ring_buffer_record_is_on(rbt->buffer));
 	ring_buffer_record_enable_cpu(rbt->buffer, rbt->cpu);
 	KUNIT_EXPECT_EQ(test, 0U, rbt_write_many(rbt, 1, 8));
@@ -704,7 +705,7 @@ static void record_disable_cpu_leaves_the_others(struct kunit *test)
 	ring_buffer_record_enable_cpu(rbt->buffer, other);
 }
 
-/* HOLD-10: A switch, not a count: and apart from the count. */
+/* HOLD-10: It is a switch, not a count, and independent of the count. */
 static void record_off_is_one_switch(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -722,7 +723,7 @@ static void record_off_is_one_switch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, rbt_write_many(rbt, 1, 8));
 }
 
-/* HOLD-10: That of the top level: who turns it off may be overruled. */
+/* HOLD-10: The switch of the top level. Anyone may turn it on again. */
 static void tracing_on_is_one_switch(struct kunit *test)
 {
 	bool was_on = tracing_is_on();
@@ -789,7 +790,7 @@ static void get_reader_needs_a_mapping(struct kunit *test)
 			ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
 }
 
-/* LOSS-2: Over any run: seen + lost = written, and the meta page says the same. */
+/* LOSS-2: Over any run, seen + lost = written, and the meta page says the same. */
 static void get_reader_accounts_for_every_event(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the KUnit tests of the ring buffer share: a buffer of each kind, a clock
- * that stands still, numbered events, and the account of them.
+ * that stands still, numbered events, and checks that account for all of them.
  */
 #ifndef _KERNEL_TRACE_RING_BUFFER_KUNIT_H
 #define _KERNEL_TRACE_RING_BUFFER_KUNIT_H
@@ -12,18 +12,18 @@
 /* Sub-buffers of each CPU's buffer, the reader's not counted. */
 #define RBT_SUBBUFS	8
 
-/* What comes before the records of a sub-buffer. */
+/* Bytes before the records of a sub-buffer. */
 #define RBT_HEADER	(8 + sizeof(long))
 
-/* What comes before the data of a record that is longer than 112 bytes. */
+/* Bytes before the data of a record that has more than 112 bytes of them. */
 #define RBT_LONG	8
 
 /**
- * struct rbt_kind - the kinds of buffer each test is done with
- * @name: of the kind
+ * struct rbt_kind - a kind of buffer that each test runs on
+ * @name: the name of the kind
  * @flags: for ring_buffer_alloc()
- * @kb: of a sub-buffer; no less than a page
- * @mapped: whether the test's CPU has its buffer mapped
+ * @kb: KiB of a sub-buffer; if that is less than a page, a page
+ * @mapped: whether the buffer of the test's CPU is mapped
  */
 struct rbt_kind {
 	const char	*name;
@@ -34,14 +34,14 @@ struct rbt_kind {
 
 /**
  * struct rbt - a test's buffer
- * @kind: which it is
+ * @kind: the kind of the buffer
  * @buffer: the buffer
  * @cpu: the CPU the test runs on
  * @subbuf: bytes of a sub-buffer
  * @next: number of the next event
- * @was_allowed: the CPUs the thread could run on
- * @mm: where the mappings are, on a base that puts them into an address space
- * @maps: how many there are in @mm
+ * @was_allowed: the CPUs that the thread was allowed to run on
+ * @mm: the address space of the mappings, if this version of Linux puts them into one
+ * @maps: how many mappings there are in @mm
  */
 struct rbt {
 	const struct rbt_kind	*kind;
@@ -56,7 +56,7 @@ struct rbt {
 
 #include "ring_buffer_kunit_base.h"
 
-/* The clock of every test's buffer says this. */
+/* The time that the clock of every test's buffer returns. */
 extern u64 rbt_now;
 
 extern const struct rbt_kind rbt_kinds[];
@@ -70,7 +70,7 @@ struct trace_buffer *rbt_alloc(struct kunit *test, const struct rbt_kind *kind,
 
 int rbt_no_cpu(struct kunit *test);
 
-/* Unmap and map again around what a mapping refuses. */
+/* Unmap the buffer, and map it again, around an operation that a mapping excludes. */
 void rbt_unmap(struct rbt *rbt);
 void rbt_map(struct kunit *test, struct rbt *rbt);
 

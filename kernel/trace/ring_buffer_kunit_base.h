@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the KUnit tests of the ring buffer call, and other versions of Linux call
- * differently.
+ * What the KUnit tests of the ring buffer call and expect, where versions of Linux
+ * differ.
  *
  * This file is included in ring_buffer_kunit.h.
  */
@@ -14,22 +14,22 @@
 /* Whether an observer counts as a mapping; it holds the sub-buffers in any case */
 #define RBT_OBSERVER_MAPS	true
 
-/* Whether the swap of a mapped buffer is refused; elsewhere no caller may try */
+/* Whether the swap of a mapped buffer is refused; if not, no caller may try */
 #define RBT_SWAP_LOOKS		true
 
 /* Whether the end of the last mapping ends a wait, whatever its condition says */
 #define RBT_UNMAP_ENDS_WAIT	true
 
-/* Whether events are copied to a page of another size than the sub-buffers have */
+/* Whether events are copied to a page whose size is not that of the sub-buffers */
 #define RBT_COPIES_TO_ANY_SIZE	false
 
-/* What is answered for a CPU that is not there */
+/* The errors for a CPU that does not exist */
 #define RBT_NO_CPU_READER	(-ENODEV)
 #define RBT_NO_CPU_WAIT		(-EINVAL)
 
 /*
- * How many allocations each cannot do without. @large is 1 if that of a sub-buffer may
- * fail, 0 if it is a single page.
+ * How many allocations each call cannot do without. @large is 1 if the allocation of a
+ * sub-buffer may fail, 0 if it is a single page, which does not fail.
  */
 static inline unsigned int rbt_map_needs(unsigned int large)
 {
@@ -46,7 +46,7 @@ static inline unsigned int rbt_read_page_needs(unsigned int large)
 	return large;
 }
 
-/* To change the size of so many sub-buffers, which are two allocations each */
+/* To change the size of @subbufs sub-buffers, which take two allocations each */
 static inline unsigned int rbt_orders_need(unsigned int subbufs)
 {
 	return 2 * (1 + 2 * subbufs);

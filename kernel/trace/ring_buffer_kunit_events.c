@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the ring buffer: events, written, discarded, timed, and read in
- * every way the kernel has.
+ * KUnit tests of the ring buffer: how events are written, discarded, time-stamped,
+ * and read in every way the kernel has.
  */
 #include <linux/kernel.h>
 #include <linux/trace_mmap.h>
@@ -51,9 +51,9 @@ static void rbt_expect_length(struct kunit *test, struct rbt *rbt,
 }
 
 /*
- * Where 8 bytes are aligned to 8, there is the long form only. Elsewhere two words
- * become three: an event that is too late gives its place to a time stamp, and
- * what that leaves has to be enough for padding.
+ * If 64-bit accesses must be aligned, only the long form is used. Otherwise two words
+ * of data become three: an event that is too late is replaced by a time stamp, and
+ * what is left of its space has to be enough for padding.
  */
 static void lengths_are_rounded_up_to_words(struct kunit *test)
 {
@@ -107,7 +107,7 @@ static void largest_event_fits_and_one_more_byte_does_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5UL, ring_buffer_read_events_cpu(rbt->buffer, rbt->cpu));
 }
 
-/* The rest of a sub-buffer is padding, and nobody sees it. */
+/* The rest of a sub-buffer is padding, which no reader sees. */
 static void padding_at_the_end_is_passed_over(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -143,7 +143,7 @@ static void bytes_are_those_not_yet_consumed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0UL, before);
 }
 
-/* READ-14: Padding is none of them, nor what pads a page where an event was refused. */
+/* READ-14: They do not include padding, even on a page where an event was refused. */
 static void bytes_do_not_count_padding(struct kunit *test)
 {
 	unsigned int record = IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 72 : 64;
@@ -181,7 +181,7 @@ static void discarded_event_never_was(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
-/* Wherever in a sub-buffer it was. */
+/* The event is not the first one of its sub-buffer. */
 static void discarded_event_takes_no_room(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -196,7 +196,7 @@ static void discarded_event_takes_no_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bytes, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
 }
 
-/* SUBBUF-16: The time stamp takes of the room for the data. */
+/* SUBBUF-16: The time stamp takes up some of the room for data. */
 static void largest_event_with_an_absolute_stamp_is_written(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -210,7 +210,7 @@ static void largest_event_with_an_absolute_stamp_is_written(struct kunit *test)
 	ring_buffer_set_time_stamp_abs(rbt->buffer, false);
 }
 
-/* Another was written behind it: it cannot be taken back, but is not seen. */
+/* It cannot be taken back, as another event was written behind it, but no reader sees it. */
 static void discarded_event_with_a_successor_is_not_seen(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -243,7 +243,7 @@ static void nested_events_wait_for_the_outermost_commit(struct kunit *test)
 	rbt_expect_consume(test, rbt, 0, 4);
 }
 
-/* One level more than a context has is allowed: it may be about to change. */
+/* A context may nest once, because preempt_count may not show a change of context yet. */
 static void nesting_has_a_limit(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -264,7 +264,7 @@ static void nesting_has_a_limit(struct kunit *test)
 
 /* Time. */
 
-/* As events/header_page tells it. */
+/* The layout that events/header_page describes */
 struct rbt_page {
 	u64	time_stamp;
 	long	commit;
@@ -326,7 +326,7 @@ static void absolute_stamps_are_the_clocks(struct kunit *test)
 	rbt_expect_stamps(test, rbt);
 }
 
-/* Returns what is behind it. */
+/* Returns the record behind this one. */
 static void *rbt_expect_time(struct kunit *test, struct ring_buffer_event *event,
 			     int type, u64 time)
 {
@@ -344,7 +344,7 @@ static void *rbt_expect_data(struct kunit *test, struct ring_buffer_event *event
 	return (void *)event->array + (event->type_len * 4 ?: event->array[0]);
 }
 
-/* Writes the events, and expects the records they are made of. */
+/* Write the events, and expect the records that they are made of. */
 static void rbt_expect_records(struct kunit *test, struct rbt *rbt, bool absolute)
 {
 	void *read = rbt_alloc_read_page(rbt), *at;
@@ -373,13 +373,13 @@ static void rbt_expect_records(struct kunit *test, struct rbt *rbt, bool absolut
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, read);
 }
 
-/* And one of 27 bits has none. */
+/* A delta of up to 27 bits has none. */
 static void delta_beyond_27_bits_has_a_record_of_its_own(struct kunit *test)
 {
 	rbt_expect_records(test, test->priv, false);
 }
 
-/* Of 59 bits; the sub-buffer has the others. */
+/* The record has 59 bits of the stamp; the time stamp of the sub-buffer has the others. */
 static void absolute_stamp_has_a_record_of_its_own(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -423,7 +423,7 @@ static u64 rbt_later_clock(void)
 	return rbt_now + 5;
 }
 
-/* Whatever a stamp is inside the buffer: normalized, it is what the clock said. */
+/* Whatever a stamp looks like inside the buffer, normalized it is what the clock said. */
 static void clock_is_the_one_that_was_set(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -572,7 +572,7 @@ static void iterator_sees_what_is_written_meanwhile(struct kunit *test)
 	ring_buffer_read_finish(iter);
 }
 
-/* The writer comes round to where the iterator stands, or is kept from it. */
+/* The writer overtakes the iterator, unless the buffer does not overwrite. */
 static void iterator_tells_that_it_was_overtaken(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -588,7 +588,7 @@ static void iterator_tells_that_it_was_overtaken(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
 	ring_buffer_iter_advance(iter);
 
-	rbt_now++;	/* by its stamp the iterator knows a sub-buffer */
+	rbt_now++;	/* the iterator recognizes a sub-buffer by its time stamp */
 	rbt_write_many(rbt, RBT_SUBBUFS * per, 60);
 	event = ring_buffer_iter_peek(iter, NULL);
 	KUNIT_ASSERT_NOT_NULL(test, event);
@@ -598,7 +598,7 @@ static void iterator_tells_that_it_was_overtaken(struct kunit *test)
 	else
 		KUNIT_EXPECT_EQ(test, 1U, rbt_number(event));
 
-	/* It is told once. */
+	/* The iterator reports it once. */
 	ring_buffer_iter_advance(iter);
 	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_iter_peek(iter, NULL));
 	KUNIT_EXPECT_FALSE(test, ring_buffer_iter_dropped(iter));
@@ -630,7 +630,7 @@ static unsigned long rbt_commit_of(void *read_page)
 	return page->commit;
 }
 
-/* Events of 4 bytes that were not written at different times: two words each. */
+/* Expect events of 4 bytes that were all written at the same time: two words each. */
 static u32 rbt_expect_page(struct kunit *test, void *read_page, int read, u32 from)
 {
 	const struct rbt_page *page = rbt_read_page_data(read_page);
@@ -648,8 +648,8 @@ static u32 rbt_expect_page(struct kunit *test, void *read_page, int read, u32 fr
 }
 
 /*
- * Expects the sub-buffer itself if @swap, the same page with a copy otherwise, and
- * the page untouched if there was nothing to read.
+ * Read to @page. If @swap, expect to get the sub-buffer itself in exchange. Otherwise,
+ * or if there was nothing to read, expect to keep the same page.
  */
 static int rbt_read_page(struct kunit *test, struct rbt *rbt, void **page, size_t len,
 			 int full, bool swap)
@@ -661,7 +661,7 @@ static int rbt_read_page(struct kunit *test, struct rbt *rbt, void **page, size_
 	return ret;
 }
 
-/* Swapped, if the writer has left it and nobody has mapped it. */
+/* A sub-buffer is swapped if the writer has left it and the buffer is not mapped. */
 static void read_page_takes_every_event_once(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -683,7 +683,7 @@ static void read_page_takes_every_event_once(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
-/* Only what the writer has left is "full". */
+/* Only a sub-buffer that the writer has left is "full". */
 static void read_page_full_leaves_the_written_one(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -701,7 +701,7 @@ static void read_page_full_leaves_the_written_one(struct kunit *test)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
-/* One that was kept while the size became another is not swapped; it may take a copy. */
+/* A page from before a change of the size is not swapped, but may take a copy. */
 static void read_page_refuses_a_page_of_another_size(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -723,7 +723,7 @@ static void read_page_refuses_a_page_of_another_size(struct kunit *test)
 	rbt_expect_consume(test, rbt, at, 10);
 }
 
-/* A page too small for the rest, or a place inside: the events are copied. */
+/* Events are copied if the page is too small, or if some of the sub-buffer was consumed. */
 static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -746,7 +746,7 @@ static void read_page_copies_what_does_not_fill_it(struct kunit *test)
 	rbt_expect_empty(test, rbt);
 }
 
-/* Events of 84 bytes leave room behind them: the number of the lost is there. */
+/* Events of 84 bytes leave room behind them, where the number of lost events is. */
 static void rbt_expect_loss(struct kunit *test, const struct rbt_page *page, unsigned long lost)
 {
 	unsigned long told;
@@ -780,7 +780,7 @@ static void read_page_tells_of_loss(struct kunit *test)
 	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
 }
 
-/* LOSS-5: Of a page that is read in parts, the first one tells it. */
+/* LOSS-5: If a page is read in parts, the first part reports the loss. */
 static void read_page_tells_of_loss_in_a_part(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -791,7 +791,7 @@ static void read_page_tells_of_loss_in_a_part(struct kunit *test)
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, 400, 0, false));
 	rbt_expect_loss(test, rbt_read_page_data(page),
 			ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
-	/* The rest of it, whole: copied, and padding is not a part of it. */
+	/* Read all of the rest: it is copied, without the padding. */
 	KUNIT_ASSERT_LE(test, 0, rbt_read_page(test, rbt, &page, rbt->subbuf, 0, false));
 	KUNIT_EXPECT_EQ(test, 0UL, rbt_commit_of(page) >> 30);
 	KUNIT_EXPECT_EQ(test, 0UL, rbt_commit_of(page) %

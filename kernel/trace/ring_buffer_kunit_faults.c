@@ -2,13 +2,13 @@
 /*
  * KUnit tests of the ring buffer: what it does when there is no memory.
  *
- * Each function that allocates is called again and again, and the first, the
- * second, ... of its allocations fails, until there is none left to fail. It
- * says -ENOMEM then, and the buffer is as it was before.
+ * Each function that allocates is called again and again: first its first
+ * allocation fails, then its second, until there is none left to fail. If the
+ * function fails, it must return -ENOMEM and leave the buffer as it was before.
  *
- * Single pages do not fail: fault injection leaves them alone unless debugfs
- * says otherwise. The large sub-buffers are there for what is a page with the
- * small ones.
+ * Single pages do not fail, because fault injection spares them unless debugfs
+ * says otherwise. So the large sub-buffers test the allocations that are a single
+ * page with small ones.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -21,7 +21,7 @@
 
 #include "ring_buffer_kunit.h"
 
-/* No call here allocates as often as this. */
+/* More allocations than any call here makes */
 #define RBT_FAULTS_MAX	10000U
 /* KASAN allocates for itself now and then. */
 #define RBT_TRIES		(IS_ENABLED(CONFIG_KASAN_GENERIC) ? 50 : 1)
@@ -35,8 +35,8 @@ static unsigned int rbt_fail_nth;
 static gfp_t rbt_allowed;
 
 /*
- * This thread's allocation number @nth from here on fails. Fault injection
- * spares whoever may wait for memory, so nobody may.
+ * From here on, this thread's @nth allocation fails. Fault injection spares
+ * allocations that may wait for memory, so none of them may.
  */
 static void rbt_faults_begin(unsigned int nth)
 {
@@ -45,7 +45,7 @@ static void rbt_faults_begin(unsigned int nth)
 	rbt_fail_nth = nth;
 }
 
-/* Returns whether there were so many. */
+/* Returns whether there was an allocation that failed. */
 static bool rbt_faults_end(void)
 {
 	bool failed = !rbt_fail_nth;
@@ -57,12 +57,12 @@ static bool rbt_faults_end(void)
 
 /**
  * struct rbt_call - a call that allocates
- * @call: makes it, returns 0 or an error
- * @undo: takes back what it did, if it succeeds
- * @unmapped: whether a mapping would keep it from what it does
+ * @call: makes the call, returns 0 or an error
+ * @undo: undoes the call if it has succeeded
+ * @unmapped: whether a mapping would make the call fail
  * @observed: whether an observer holds the sub-buffers meanwhile
- * @most: of the allocations it cannot do without, how many to let fail, 0: all
- * @last: of all its allocations, the last that may fail, if not all may
+ * @most: how many of the allocations that it cannot do without to let fail, or 0 for all
+ * @last: the last of all its allocations to let fail, or 0 if all may fail
  */
 struct rbt_call {
 	int		(*call)(struct rbt *rbt);
@@ -73,7 +73,7 @@ struct rbt_call {
 	unsigned int	last;
 };
 
-/* A buffer is held while it is mapped or observed. */
+/* Expect the buffer to be as before. It is @held while it is mapped or observed. */
 static void rbt_expect_as_before(struct kunit *test, struct rbt *rbt, bool mapped, bool held)
 {
 	struct trace_buffer *buffer = rbt->buffer;
@@ -90,7 +90,7 @@ static void rbt_expect_as_before(struct kunit *test, struct rbt *rbt, bool mappe
 	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(buffer, bytes, rbt->cpu));
 }
 
-/* Returns whether there was an allocation @nth to fail. */
+/* Returns whether there was an @nth allocation to fail. */
 static bool rbt_fail(struct kunit *test, const struct rbt_call *call, unsigned int nth,
 		     unsigned int *needed)
 {
@@ -113,8 +113,8 @@ static bool rbt_fail(struct kunit *test, const struct rbt_call *call, unsigned i
 }
 
 /*
- * Returns how many allocations the call cannot do without. Where another one
- * could take the place of what failed, it has succeeded.
+ * Returns how many allocations the call cannot do without. If another allocation
+ * could replace the failed one, the call has succeeded.
  */
 static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *call)
 {
@@ -135,9 +135,9 @@ static unsigned int rbt_fail_each(struct kunit *test, const struct rbt_call *cal
 }
 
 /*
- * KASAN keeps what is freed for a while, so that a cache has to take pages for new
- * objects now and then: such a page may fail as well, or stand in for the object.
- * Often enough it does not have to, and the count is right.
+ * KASAN keeps freed objects for a while, so now and then a cache has to allocate a
+ * page for new objects. That page may fail as well, or replace the object that
+ * failed. Try until no cache needs a page, and the count is right.
  */
 static unsigned int rbt_needed(struct kunit *test, unsigned int least, unsigned int most,
 			       const struct rbt_call *call)
@@ -162,7 +162,7 @@ static int rbt_order(const struct rbt *rbt)
 	return ring_buffer_subbuf_order_get(rbt->buffer);
 }
 
-/* 1 if a sub-buffer is large enough to fail. */
+/* Returns 1 if a sub-buffer is large enough for its allocation to fail. */
 static unsigned int rbt_large(const struct rbt *rbt)
 {
 	return rbt_order(rbt) > 0;
@@ -189,7 +189,7 @@ static void rbt_undo_map(struct rbt *rbt)
 	rbt_unmap_once(rbt);
 }
 
-/* MEM-1: The list of sub-buffers, and the meta area or a list of pages. */
+/* MEM-1: It allocates the list of sub-buffers, and the meta area or a list of pages. */
 static void first_map_works_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_map, rbt_undo_map, .unmapped = true };
@@ -233,8 +233,8 @@ static bool rbt_map_further(struct kunit *test)
 }
 
 /*
- * COST-4: Nothing is allocated for a further mapping, nor for what is done with one,
- * until it is gone. KASAN may need a page once, to remember by whom the list was freed.
+ * COST-4: Making, using and ending a further mapping allocates nothing. KASAN may need
+ * a page once, to record who freed the list.
  */
 static void further_map_allocates_nothing(struct kunit *test)
 {
@@ -261,9 +261,9 @@ static void rbt_undo_observe(struct rbt *rbt)
 }
 
 /*
- * MEM-3: The observer, its mapping, and the index: its struct, the list of pages, and
- * what vmalloc() needs. Each time the buffer has had another size before, so that
- * there is no index yet: rbt_expect_as_before() sees to that where it is not mapped.
+ * MEM-3: It allocates the observer, its mapping, and the index: its struct, the list of
+ * pages, and what vmalloc() needs. There is no index yet at each call, because
+ * rbt_expect_as_before() resizes the buffer, which is not mapped, and so removes it.
  */
 static void first_observer_comes_or_leaves_nothing(struct kunit *test)
 {
@@ -273,7 +273,7 @@ static void first_observer_comes_or_leaves_nothing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, 5U, rbt_needed(test, 5, UINT_MAX, &call));
 }
 
-/* MEM-3: The next one needs itself alone. */
+/* MEM-3: A further observer allocates nothing but itself. */
 static void further_observer_comes_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_observe, rbt_undo_observe,
@@ -309,7 +309,7 @@ static bool rbt_use_observer(struct kunit *test, struct ring_buffer_observer *ob
 	return failed;
 }
 
-/* MEM-4: KASAN may need a page once, to remember by whom the observer was freed. */
+/* MEM-4: KASAN may need a page once, to record who freed the observer. */
 static void an_observer_that_is_there_allocates_nothing(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -328,7 +328,7 @@ static void an_observer_that_is_there_allocates_nothing(struct kunit *test)
 
 /* Size. */
 
-/* What a test has beside its buffer. */
+/* The second buffer of a test */
 static struct trace_buffer *rbt_other;
 
 static int rbt_resize(struct rbt *rbt, unsigned int subbufs, int cpu)
@@ -377,7 +377,7 @@ static void rbt_undo_order(struct rbt *rbt)
 	rbt_undo_resize(rbt);
 }
 
-/* SUBBUF-10: Half as many, twice as large, and the reader's; all of them or none. */
+/* SUBBUF-10: Half as many sub-buffers, twice as large, and the reader's; all or none. */
 static void subbuf_order_works_or_leaves_both(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_order, rbt_undo_order, .unmapped = true };
@@ -403,10 +403,11 @@ static void rbt_undo_alloc(struct rbt *rbt)
 }
 
 /*
- * The buffer, its list of CPUs' buffers and their mask; of this CPU, its buffer, the
- * reader's sub-buffer and three more. Another CPU warns if there is no memory for
- * its buffer, as it does when it comes up: no CPU's fails then, nor could what KASAN
- * or kmemleak allocate in between lead as far as the other's.
+ * It allocates the buffer, its array of CPU buffers and their mask; and for this CPU,
+ * its buffer, the reader's sub-buffer and three more. If there is no memory for the
+ * buffer of another CPU, the kernel warns, as it does when a CPU comes up. So with
+ * several CPUs, the test ends before it comes to the buffer of a CPU, and @last ends
+ * it before that of another CPU, whatever KASAN or kmemleak allocate in between.
  */
 static void alloc_works_or_leaves_nothing(struct kunit *test)
 {
@@ -436,7 +437,7 @@ static void rbt_undo_iterator(struct rbt *rbt)
 	ring_buffer_read_finish(rbt_iter);
 }
 
-/* MEM-5: Itself, and the copy of an event, which vmalloc() may have if it is large. */
+/* MEM-5: It allocates itself, and the copy of an event, by vmalloc() if that is large. */
 static void iterator_starts_or_leaves_nothing(struct kunit *test)
 {
 	static const struct rbt_call call = { rbt_call_iterator, rbt_undo_iterator };

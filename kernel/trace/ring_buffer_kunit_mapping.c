@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit tests of the ring buffer: what its mapping and its observers refuse, how
- * they are counted, and how those that wait are told.
+ * KUnit tests of the ring buffer: what mappings and observers refuse, how they are
+ * counted, and how waiters are woken.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -50,7 +50,7 @@ static void map_wait_ends_with_data_or_without_a_mapping(struct kunit *test)
 	rbt_map(test, rbt);
 }
 
-/* WAIT-2: The flag is all that the wait looks at. */
+/* WAIT-2: It is enough to set the flag, because the wait looks at nothing else. */
 static void map_wait_is_ended_by_a_signal(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -76,7 +76,7 @@ static struct ring_buffer_observer *rbt_observe(struct kunit *test, struct rbt *
 	return observer;
 }
 
-/* All of these indexes have one page. */
+/* The index of each test fits one page. */
 static const struct trace_live_index *rbt_index(struct ring_buffer_observer *observer)
 {
 	return page_address(ring_buffer_observer_page(observer, 0));
@@ -89,7 +89,7 @@ static const struct trace_live_subbuf *rbt_entries(struct ring_buffer_observer *
 	return (const void *)index + index->entries_offset;
 }
 
-/* What the writer has committed to the sub-buffer it is at. */
+/* Returns the bytes that the writer has committed to the sub-buffer that it is on. */
 static u32 rbt_commit(struct ring_buffer_observer *observer)
 {
 	const struct trace_live_index *index = rbt_index(observer);
@@ -99,7 +99,7 @@ static u32 rbt_commit(struct ring_buffer_observer *observer)
 	return *(const unsigned long *)(subbuf + index->commit_offset);
 }
 
-/* LIVE-10: Each holds the buffer by itself, as a mapping does. */
+/* LIVE-10: Each observer holds the buffer by itself, as a mapping does. */
 static void observers_count_as_mappings(struct kunit *test)
 {
 	struct ring_buffer_observer *first, *second;
@@ -164,7 +164,7 @@ static void live_index_tells_every_event(struct kunit *test)
 	ring_buffer_observer_free(observer);
 }
 
-/* Which sub-buffer has the oldest events, or those that follow generation @after. */
+/* Returns the entry with the smallest generation above @after, or NULL. */
 static const struct trace_live_subbuf *
 rbt_oldest(struct ring_buffer_observer *observer, u64 after)
 {
@@ -179,7 +179,7 @@ rbt_oldest(struct ring_buffer_observer *observer, u64 after)
 	return oldest;
 }
 
-/* All that the index tells of a buffer that was written to with events of 100 bytes. */
+/* Expect all of the index to be right for a buffer with events of 100 bytes. */
 static void rbt_expect_index(struct kunit *test, struct rbt *rbt,
 			     struct ring_buffer_observer *observer, u32 used)
 {
@@ -202,7 +202,7 @@ static void rbt_expect_index(struct kunit *test, struct rbt *rbt,
 	}
 }
 
-/* LIVE-23: The first observer comes when much was written, and overwritten or dropped. */
+/* LIVE-23: The first observer comes after many events were written, some of them lost. */
 static void live_index_is_right_when_it_is_made(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -230,7 +230,7 @@ static unsigned int rbt_consume_many(struct rbt *rbt, unsigned int nr)
 	return event ? rbt_number(event) : U32_MAX;
 }
 
-/* LIVE-23: The reader's sub-buffer is not in use, in part or not at all. */
+/* LIVE-23: "used" does not count the reader's sub-buffer, though it has unread events. */
 static void live_index_is_right_when_it_is_made_beside_a_consumer(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
@@ -254,8 +254,9 @@ static unsigned long rbt_subbuf_of(const struct rbt *rbt, const void *event)
 }
 
 /*
- * Fill a sub-buffer with events that are discarded behind others. The last of these others
- * is discarded on the next sub-buffer, which it leaves as it was.
+ * Fill a sub-buffer with discarded events. Each of them stays as padding, because another
+ * event was written behind it. That one is discarded, too, and taken back. The last of
+ * these is on the next sub-buffer, which is left as it was.
  */
 static void rbt_fill_without_events(struct kunit *test, struct rbt *rbt)
 {
@@ -281,7 +282,7 @@ static void rbt_fill_without_events(struct kunit *test, struct rbt *rbt)
 static void live_index_is_right_when_an_empty_subbuf_was_removed(struct kunit *test)
 {
 	struct rbt *rbt = test->priv;
-	/* The first one has a whole time stamp, as it comes after a discarded one */
+	/* The first event has a whole time stamp, because it follows a discarded one */
 	unsigned int nr = (RBT_SUBBUFS - 1) * rbt_per_subbuf(rbt, 100) - 1;
 	struct ring_buffer_observer *observer;
 
@@ -317,7 +318,7 @@ static void live_index_tells_losses_around_the_readers_subbuf(struct kunit *test
 	ring_buffer_observer_free(observer);
 }
 
-/* Interrupts fill the buffer while an event is written: some of theirs are dropped. */
+/* Fill the buffer as interrupts do while an event is written: some of theirs are dropped. */
 static u64 rbt_overrun_commit(struct kunit *test, struct rbt *rbt)
 {
 	unsigned int nr = 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 100);
@@ -331,7 +332,7 @@ static u64 rbt_overrun_commit(struct kunit *test, struct rbt *rbt)
 	return ring_buffer_commit_overrun_cpu(rbt->buffer, rbt->cpu);
 }
 
-/* LIVE-35: Those from before the index was made, and those that came later. */
+/* LIVE-35: The index counts those from before it was made, and those that came later. */
 static void live_index_tells_commit_overruns(struct kunit *test)
 {
 	struct ring_buffer_observer *observer;
@@ -357,7 +358,7 @@ static void live_index_tells_commit_overruns(struct kunit *test)
 	ring_buffer_observer_free(observer);
 }
 
-/* LIVE-25: It stays: epochs and generations of one observer are those of the next. */
+/* LIVE-25: The index stays, so the next observer finds the same epochs and generations. */
 static void live_index_stays_until_the_size_is_another(struct kunit *test)
 {
 	unsigned int data, mapped = RBT_SUBBUFS;
@@ -387,7 +388,7 @@ static void live_index_stays_until_the_size_is_another(struct kunit *test)
 	rbt_map(test, rbt);
 }
 
-/* Where the writer is. */
+/* Returns the position of the writer. */
 static struct trace_live_position rbt_position(struct ring_buffer_observer *observer)
 {
 	const struct trace_live_index *index = rbt_index(observer);
@@ -401,7 +402,7 @@ static struct trace_live_position rbt_position(struct ring_buffer_observer *obse
 	};
 }
 
-/* How far from where the writer is, and whether an observer can be there. */
+/* Positions relative to the writer's, and whether an observer can be there */
 static const struct {
 	int	epoch;
 	int	generation;
@@ -444,7 +445,7 @@ static void wait_refuses_where_no_observer_can_be(struct kunit *test)
 				    ring_buffer_observer_wait(observer, &pos, 0),
 				    "position %u", i);
 	}
-	/* In a sub-buffer that was left, up to its end. */
+	/* In a sub-buffer that the writer has left, up to its end. */
 	pos = here;
 	pos.generation--;
 	pos.read = rbt->subbuf - RBT_HEADER;
@@ -454,7 +455,7 @@ static void wait_refuses_where_no_observer_can_be(struct kunit *test)
 	ring_buffer_observer_free(observer);
 }
 
-/* Does @observer find as much as that beyond @pos? */
+/* Returns whether @observer is readable when it asks for so much beyond @pos. */
 static bool rbt_finds(struct kunit *test, struct ring_buffer_observer *observer,
 		      struct trace_live_position pos, u64 bytes, unsigned int percent)
 {
@@ -467,7 +468,7 @@ static bool rbt_finds(struct kunit *test, struct ring_buffer_observer *observer,
 	return events;
 }
 
-/* A new observer does at once, one that was told several positions after a rest. */
+/* As rbt_finds(), with a new observer: one that has set several positions may be held. */
 static bool rbt_enough(struct kunit *test, struct rbt *rbt,
 		       struct trace_live_position pos, u64 bytes, unsigned int percent)
 {
@@ -535,7 +536,7 @@ static void a_cpu_there_is_not_is_not_waited_for(struct kunit *test)
 			PTR_ERR_OR_ZERO(ring_buffer_observe(rbt->buffer, none)));
 }
 
-/* A task that sleeps until the observer is woken, as far as the queue can tell. */
+/* Stands for a task that sleeps on the observer's queue until the observer is woken. */
 struct rbt_sleeper {
 	poll_table		table;
 	wait_queue_entry_t	entry;
@@ -576,7 +577,7 @@ static struct ring_buffer_event *rbt_begin_and_nest(struct kunit *test, struct r
 	return event;
 }
 
-/* WAKE-10: The event that it came in on is committed with it, and is none. */
+/* WAKE-10: The nested event is committed with the interrupted one, which is discarded. */
 static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit *test)
 {
 	struct rbt_sleeper sleeper = { .table._qproc = rbt_sleeper_sleeps };
@@ -587,7 +588,7 @@ static void nested_event_wakes_although_the_outermost_is_discarded(struct kunit 
 	observer = rbt_observe(test, rbt);
 	KUNIT_EXPECT_FALSE(test, rbt_finds(test, observer, rbt_position(observer), 1, 0));
 	ring_buffer_observer_poll(observer, NULL, &sleeper.table);
-	/* The kernel looks once more by itself: later it does not. */
+	/* Let the kernel's timer look again now, so that it does not later. */
 	msleep(20);
 	event = rbt_begin_and_nest(test, rbt);
 	if (!event)
@@ -602,8 +603,8 @@ out:
 }
 
 /*
- * READ-4: An interrupt has written inside an event that is not finished, behind a sub-buffer
- * that was read. There is an event, and nothing is committed where it is.
+ * READ-4: The sub-buffer after one that was read has an event that is not finished, and one
+ * that an interrupt wrote meanwhile. So there is an event, but nothing is committed there.
  */
 static void get_reader_takes_no_subbuf_of_begun_events(struct kunit *test)
 {

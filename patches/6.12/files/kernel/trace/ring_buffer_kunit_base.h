@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the KUnit tests of the ring buffer call, and other versions of Linux call
- * differently.
+ * What the KUnit tests of the ring buffer call and expect, where versions of Linux
+ * differ.
  *
  * This file is included in ring_buffer_kunit.h.
  */
@@ -13,9 +13,9 @@
 #include <linux/sched/mm.h>
 
 /*
- * What the tests expect otherwise here. They leave out three things that only Linux 6.1
- * has: further mappings that allocate nothing, the refused swap of a mapped buffer, and
- * a wait in the ring buffer that the end of the last mapping ends.
+ * What the tests expect differently here. They leave out three things that only Linux 6.1
+ * has: further mappings that allocate nothing, the refused swap of a mapped buffer, and a
+ * wait in the ring buffer that ends with the last mapping.
  */
 
 /* Whether a mapping is put into an address space, which takes memory of its own */
@@ -24,22 +24,22 @@
 /* Whether an observer counts as a mapping; it holds the sub-buffers in any case */
 #define RBT_OBSERVER_MAPS	false
 
-/* Whether the swap of a mapped buffer is refused; elsewhere no caller may try */
+/* Whether the swap of a mapped buffer is refused; if not, no caller may try */
 #define RBT_SWAP_LOOKS		false
 
 /* Whether the end of the last mapping ends a wait, whatever its condition says */
 #define RBT_UNMAP_ENDS_WAIT	false
 
-/* Whether events are copied to a page of another size than the sub-buffers have */
+/* Whether events are copied to a page whose size is not that of the sub-buffers */
 #define RBT_COPIES_TO_ANY_SIZE	true
 
-/* What is answered for a CPU that is not there */
+/* The errors for a CPU that does not exist */
 #define RBT_NO_CPU_READER	(-EINVAL)
 #define RBT_NO_CPU_WAIT		(-ENODEV)
 
 /*
- * How many allocations each cannot do without. @large is 1 if that of a sub-buffer may
- * fail, 0 if it is a single page.
+ * How many allocations each call cannot do without. @large is 1 if the allocation of a
+ * sub-buffer may fail, 0 if it is a single page, which does not fail.
  */
 static inline unsigned int rbt_map_needs(unsigned int large)
 {
@@ -56,15 +56,15 @@ static inline unsigned int rbt_read_page_needs(unsigned int large)
 	return 1 + large;
 }
 
-/* To change the size of so many sub-buffers, which are two allocations each */
+/* To change the size of @subbufs sub-buffers, which take two allocations each */
 static inline unsigned int rbt_orders_need(unsigned int subbufs)
 {
 	return 2 * subbufs;
 }
 
 /*
- * Mappings: a test has an address space, where no task runs. Each of its mappings
- * has a place of this size there, which is more than any buffer takes.
+ * Mappings: a test has an address space in which no task runs. Each of its mappings
+ * has a range of this size there, which is more than any buffer takes.
  */
 #define RBT_MM_PLACE	(16UL << 20)
 
@@ -90,7 +90,7 @@ static inline unsigned long rbt_nr_subbufs(struct trace_buffer *buffer, int cpu)
 	return ring_buffer_size(buffer, cpu) / (ring_buffer_subbuf_size_get(buffer) - RBT_HEADER);
 }
 
-/* Return the pages of a whole mapping, where the meta page takes a sub-buffer. */
+/* Return the pages of a whole mapping, in which the meta page is as large as a sub-buffer. */
 static inline unsigned long rbt_map_size(struct rbt *rbt)
 {
 	unsigned long subbufs = rbt_nr_subbufs(rbt->buffer, rbt->cpu) + 2;
@@ -156,7 +156,7 @@ static inline bool rbt_mapped(struct rbt *rbt)
 	return ring_buffer_is_mapped(rbt->buffer, rbt->cpu);
 }
 
-/* Return what a program finds there, or NULL. The mapping keeps the page. */
+/* Return the page that a program finds at @pgoff, or NULL. The mapping keeps the page. */
 static inline struct page *rbt_map_page(struct rbt *rbt, unsigned long pgoff)
 {
 	unsigned long at = rbt_mm_place(rbt->maps - 1) + (pgoff << PAGE_SHIFT);
@@ -179,7 +179,7 @@ static inline int rbt_map_wait(struct rbt *rbt, int cpu, int full, ring_buffer_c
 	return ring_buffer_wait(rbt->buffer, cpu, full, cond, NULL);
 }
 
-/* The size of a snapshot's sub-buffers is set by its own call, which is the same. */
+/* Set that of @buffer only: here a snapshot has a call of its own, which is the same. */
 static inline int rbt_set_orders(struct trace_buffer *buffer, struct trace_buffer *other,
 				 int order)
 {
