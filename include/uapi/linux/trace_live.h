@@ -16,8 +16,8 @@
  * Map one page to learn mapping_size, then map that many bytes, or only
  * subbufs_offset bytes if the figures of the index are enough. The sizes and
  * offsets do not change while the file is open or mapped: the kernel does not
- * resize the buffer then, and takes no snapshot. A sub-buffer's number, its id, is
- * not the one that it has in a mapping of trace_pipe_raw.
+ * resize the buffer then, and takes no snapshot. A sub-buffer's number, its id, has
+ * nothing to do with its id in a mapping of trace_pipe_raw.
  *
  * A sub-buffer begins with its time stamp, 8 bytes. At commit_offset is its
  * commit word, commit_size bytes wide (8 or 4) in the byte order of the kernel.
@@ -78,17 +78,17 @@
  *	if (!final && index->commit_generation != now)
  *						go to LOOK again
  *	if end is beyond read: the events parsed are good, so count += their
- *	number, read = end. If not, nothing is new; an observer that has taken
- *	padding finds end below read
+ *	number, read = end. If not, nothing is new (end is below read if the
+ *	observer has taken padding)
  *	if (final) go to NEXT, else there is nothing more for now
  *
  * What was copied or parsed is not good until CHECK has passed. Until then the
  * bytes may be anything: a parser has to stop at the first record whose length is
  * 0 or that ends beyond end. A sub-buffer may end in padding, even while it is
- * being written. size does not count that padding, the commit word may. The second
- * look at commit_generation is needed because of that: once the writer has left a
- * sub-buffer, a consumer may store the number of lost events behind its records,
- * over padding that the commit word counted.
+ * being written. size does not count that padding, but the commit word may. That is
+ * why CHECK loads commit_generation again: once the writer has left a sub-buffer, a
+ * consumer may store the number of lost events behind its records, over padding
+ * that the commit word counted.
  *
  * NEXT, when all of a final sub-buffer was taken
  *	id2 = entry[id].next_id
@@ -121,17 +121,17 @@
  *	epoch = load_acquire(index->epoch)				[RESET]
  *	if it is odd, the buffer is being emptied: yield the CPU and try again.
  *	It takes as long as the kernel needs to clear the sub-buffers of one CPU.
- *	n = 0, count = 0, missed = 0, then JUMP. When an observer begins, it sets
- *	missed to 0 after that JUMP: the events which JUMP has added were there
- *	before it came. After a reset it does not: these are events of the new epoch
- *	that it has missed. To begin with the present instead, take id2 = commit_id
- *	and g = now in JUMP, then LOOK once, parse what is there only for its time
- *	deltas, and add its events to count only. If its CHECK does not pass, START
- *	again.
+ *	n = 0, count = 0, missed = 0, then JUMP. An observer that has just begun
+ *	sets missed to 0 after that JUMP, because the events that JUMP has added
+ *	were there before it came. After a reset it does not, because they are
+ *	events of the new epoch that it has missed. To begin with the present
+ *	instead, take id2 = commit_id and g = now in JUMP, then LOOK once: parse
+ *	what is there for its time deltas, add its events to count, and use them
+ *	for nothing else. If CHECK does not pass, START again.
  *
  * A writer may be as fast as the observer, which then never runs out of events. To
- * end all the same, note the present: now = load_acquire(index->commit_generation)
- * and the commit word of sub-buffer commit_id, if the entry of that sub-buffer has
+ * end anyway, note the present: now = load_acquire(index->commit_generation) and
+ * the commit word of sub-buffer commit_id, if the entry of that sub-buffer has
  * generation now before and after that load, with a read barrier in between. End
  * once the epoch has changed, n is beyond now, or n is now and read has reached
  * that commit.
@@ -141,10 +141,10 @@
  * from where the observer began, the events that it has seen and those that it has
  * missed add up to all the events that were committed.
  *
- * A 32-bit program loads a 64-bit field that may change in parts: the upper half, the
- * lower half, and the upper half again, with read barriers in between. If the upper
- * halves differ, or the lower half of a generation is 0xffffffff, it repeats that, a
- * few times at most.
+ * A 32-bit program loads a 64-bit field that may change in three steps: the upper
+ * half, the lower half, and the upper half again, with read barriers in between. If
+ * the upper halves differ, or the lower half of a generation is 0xffffffff, it repeats
+ * that, a few times at most.
  */
 #ifndef _TRACE_LIVE_H_
 #define _TRACE_LIVE_H_
@@ -160,9 +160,9 @@
  *			this sub-buffer. @before and @overwritten are valid as soon
  *			as @trace_live_index.commit_generation has reached
  *			@generation.
- * @overwritten:	Events of this epoch that had been overwritten unread by
- *			then; 0 in sub-buffers that the writer had left before the
- *			first observer came.
+ * @overwritten:	Events of this epoch that had been overwritten unread when
+ *			commit_generation reached @generation; 0 in sub-buffers that
+ *			the writer had left before the first observer came.
  * @size:		Bytes of records, without the header and without padding
  *			behind the records. @size and @next_id are valid as soon as
  *			commit_generation is past @generation.
@@ -196,19 +196,19 @@ struct trace_live_subbuf {
  *			valid then. Afterwards it is the next even number, and all
  *			counts have restarted from 0. Generations go on. The kernel
  *			empties a buffer when a program writes to trace, sets
- *			trace_clock, changes current_tracer, or switches tracing_on
- *			on under the tracer function, and when an event that was
- *			enabled is removed, as a kprobe is, or with its module.
+ *			trace_clock, changes current_tracer, or turns tracing_on
+ *			on while the tracer is "function", and when an enabled event
+ *			is removed, as a kprobe is, or with its module.
  * @commit_generation:	The generation that the writer commits events to.
  * @commit_id:		The sub-buffer that holds @commit_generation. The writer
  *			stores it before @commit_generation: a program that needs
  *			both checks that its entry has that generation.
  * @used:		Unread sub-buffers in the ring when the writer got to
- *			@commit_generation, that one included, the reader's not. It
- *			changes only then. Without overwrite mode it may be too
- *			small after a full buffer was read.
- * @dropped:		Events of this epoch for which there was no room, without
- *			overwrite mode.
+ *			@commit_generation, including that one, but not the
+ *			reader's. It changes only then. Without overwrite mode it
+ *			may be too small after a full buffer was read.
+ * @dropped:		Without overwrite mode, the events of this epoch for which
+ *			there was no room.
  * @commit_overrun:	Events of this epoch that were dropped because interrupts
  *			had filled the whole buffer while an event was written.
  * @reserved3:		0.
@@ -287,13 +287,13 @@ struct trace_live_position {
  * scheduling, system calls or functions are traced, waking the observer on that CPU
  * writes the events that it waits for. The file is readable at once when half the buffer
  * has been written beyond the position, and after a reset. The limit also delays
- * poll() with a timeout of 0, and events that were there before the call: an
- * observer reads all there is, then tells its position.
+ * poll() with a timeout of 0, and events that were there before the call. So an
+ * observer should read all there is before it tells its position.
  *
  * The argument is a pointer to a struct trace_live_position. The result is 0, or
  * -1 with errno set to:
  *
- *	EFAULT	the argument points nowhere
+ *	EFAULT	the argument is not a valid pointer
  *	EINVAL	size is less than the 40 bytes up to the end of "bytes", a flag is
  *		set, the position is ahead of the writer or past the end of a
  *		sub-buffer, or the epoch is odd or larger than that of the index

@@ -28,8 +28,8 @@
  *		read = 0;
  *	parse the bytes [read, now.read) of sub-buffer now.id
  *
- * Two loads of one field may differ, as another consumer may come in between.
- * reader.read is smaller than before if the kernel has emptied the buffer.
+ * Two loads of one field may differ, because another consumer may change it in
+ * between. reader.read is smaller than before if the kernel has emptied the buffer.
  * Byte 0 is the first byte after the sub-buffer's header. events/header_page
  * describes that header.
  *
@@ -100,7 +100,7 @@ struct trace_buffer_meta {
  * out stay in place until a later call changes reader.id.
  *
  * On a descriptor without O_NONBLOCK the call first waits until the buffer is
- * filled to buffer_percent, or holds any event where that is 0.
+ * filled to buffer_percent or, if that is 0, holds any event.
  *
  * It takes no argument. The result is 0, or -1 with errno set to:
  *
