@@ -17,29 +17,28 @@ BEGIN = "<!-- bench: begin -->\n"
 END = "<!-- bench: end -->\n"
 
 INTRODUCTION = """\
-A program that traces has to get the events out of the ring buffers of the kernel. It can have them
-copied, by `read(2)`; it can have them passed on unseen, by `splice(2)`; or it can map the buffers
+A program that traces has to get the events out of the kernel's ring buffers. The kernel can copy
+them, by `read(2)`; it can pass them on unseen, by `splice(2)`; or the program can map the buffers
 and read the events where they are. This page says what each of these costs, beside the cost of
-parsing alone, which is the floor, and what the traced program pays for writing them. It says the
-same of the mapping that mainline has had since Linux 6.10, and of perf and BPF, which a program
-might use instead. The mapping of this series is described in
-Documentation/trace/ring-buffer-map.rst."""
+parsing alone, which is the floor, and what the traced program pays for writing the events. It says
+the same of the mapping that mainline has had since Linux 6.10, and of perf and BPF, which a program
+might use instead. Documentation/trace/ring-buffer-map.rst describes the mapping of this series."""
 
 UNITS = {
     "instructions": """\
 The figures are *guest instructions*, unless a table says otherwise. Each kernel runs in a guest
-with one CPU, emulated by QEMU with `-icount`: the clock of the guest is the number of instructions
-it has executed. So a figure is the length of a path through kernel and program, system calls
+with one CPU, emulated by QEMU with `-icount`: the guest's clock counts the instructions that the
+guest has executed. So a figure is the length of a path through kernel and program, system calls
 included, and the next run on the same machine gives the same figure.
 
-An instruction counts as one whatever it does. There are no caches in such a guest, no branches
-predicted wrongly, no TLB, no memory that is slow, and no clock on the wall. A load that would miss
-every cache counts no more than an addition, and an atomic operation no more than a move. The
-figures compare ways of doing the same thing, and tell how a cost grows; they are not durations.
-For these, where the machine can run guests under KVM, `make bench ACCEL=kvm` measures time.""",
+An instruction counts as one whatever it does. Such a guest has no caches, no mispredicted branches,
+no TLB, no slow memory, and no wall-clock time. A load that would miss every cache counts no more
+than an addition, and an atomic operation no more than a move. The figures compare ways of doing the
+same thing, and show how a cost grows; they are not durations. Where the machine can run guests
+under KVM, `make bench ACCEL=kvm` measures time instead.""",
     "nanoseconds": """\
 The figures are nanoseconds by the clock of a guest that runs under KVM, unless a table says
-otherwise. They are of this machine, and no two runs give the same.""",
+otherwise. They hold for this machine, and no two runs give the same figures.""",
 }
 
 AGAIN = """\

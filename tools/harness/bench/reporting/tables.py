@@ -21,9 +21,9 @@ TRACEPOINT: dict[str, Cell] = {"bench": "bench_event", "mappings": 0, "payload":
 
 def drained(results: Results, writer: str = "`trace_marker_raw`") -> str:
     """How the cost of an event was taken."""
-    return (f"Events are written through {writer}, then all are read and parsed: the "
-            f"{results.unit} of that, divided by the number of events. Of several runs the "
-            "cheapest.")
+    return (f"Events are written through {writer}, then all are read and parsed. The figures are "
+            f"the {results.unit} for reading and parsing, divided by the number of events, in the "
+            "cheapest of several runs.")
 
 
 def cells(results: Results, show: Callable[[float], str], table: str, key: str,
@@ -52,8 +52,8 @@ def machine(results: Results) -> Table:
     rows = [[label, *(results.meta(kernel, key)
                       for key in ("version", "unit", "accel", "qemu", "cpu"))]
             for kernel, label in KERNELS.items()]
-    return Table("The guests", "One guest for each kernel, all built with the same configuration "
-                 "and run in one go on the same machine.",
+    return Table("The guests", "There is one guest for each kernel. All kernels are built with the "
+                 "same configuration and run in one go on the same machine.",
                  ["kernel", "version", "unit", "run by", "QEMU", "processor"], rows, labels=6)
 
 
@@ -103,9 +103,10 @@ def drain_calls(results: Results) -> Table:
                for measure in ("calls", "copied") for size in SUBBUFS)]
             for kernel, way in CORE[1:]]
     return Table("System calls and copied bytes for each KiB that is read",
-                 "Calls from the first look to the last that found nothing more, as the kernel "
-                 "counts them at its entry; and bytes that were copied to the program. Both are "
-                 "divided by the KiB of sub-buffers that were read; 32 bytes of payload.",
+                 "System calls, counted at the kernel's entry, from the first look for events to "
+                 "the last, which finds no more; and bytes that the kernel copies to the program. "
+                 "Both are divided by the KiB of sub-buffers that were read. The payload is 32 "
+                 "bytes.",
                  ["way to read", "calls, 4 KiB", "calls, 64 KiB", "copied, 4 KiB",
                   "copied, 64 KiB"], rows)
 
@@ -123,8 +124,9 @@ def library(results: Results) -> Table:
                                         payload=payload))]
             for way, (bare, label) in LIBRARY.items()]
     return Table(f"Going through events with libtracemap ({results.unit})",
-                 drained(results) + " 4 KiB sub-buffers. Beside each way of the library is a bare "
-                 "loop that reads in that way, with nothing but `subbuf.h` and `live.h`.",
+                 drained(results) + " 4 KiB sub-buffers. Each way of the library is compared with "
+                 "a bare loop that reads in the same way, with nothing but `subbuf.h` and "
+                 "`live.h`.",
                  ["way to read", *(f"{payload} bytes, {whose}" for payload in PAYLOADS
                                    for whose in ("bare", "library"))], rows)
 
@@ -154,12 +156,12 @@ def merging(results: Results) -> Table:
              *(merge_ratio(results, by=by, sources=sources, order=order) for order in ORDERS)]
             for by in counted for sources in results.axis("merge", "sources", by=by)]
     return Table("Merging CPUs with libtracemap, in times the cost of parsing alone",
-                 "Events of 8 bytes, in sub-buffers of 4 KiB in memory. The sub-buffers of each "
-                 "CPU are parsed, and those of all CPUs are merged in the order of time by "
-                 "`tracemap_merge_next()`. In turn: each event is the next CPU's. Random: each "
-                 "is any CPU's. Bursts: so many events of one CPU follow each other, on average. "
-                 "CPU time is that of a thread, measured without a guest: the least of several "
-                 "runs, and so another figure each time. To parse an event took "
+                 "Events of 8 bytes lie in sub-buffers of 4 KiB in memory. `tracemap_merge_next()` "
+                 "parses the sub-buffers of each CPU and merges the events of all CPUs in the "
+                 "order of time. In turn: each event is the next CPU's. Random: each event is any "
+                 "CPU's. Bursts: on average, so many events of one CPU follow each other. CPU time "
+                 "is that of a thread, measured without a guest: it is the least of several runs, "
+                 "and differs from run to run. Parsing an event took "
                  + " and ".join(merge_floor(results, by) for by in counted) + ".",
                  ["counted", "CPUs", *ORDERS.values()], rows, labels=2)
 
@@ -181,8 +183,8 @@ def get_reader(results: Results) -> Table:
             for kernel, way in CORE[2:] for size in SUBBUFS]
     return Table(f"`GET_READER`, by the events in the sub-buffer ({results.unit})",
                  "One call of the ioctl that fetches a finished sub-buffer, from user space to "
-                 "user space; for the live view, the look that finds one and the check "
-                 "afterwards. A smaller sub-buffer has room for fewer events.",
+                 "user space; for the live view, the look that finds one and the check afterwards. "
+                 "Small sub-buffers have no room for the larger numbers of events.",
                  ["way to read", "sub-buffers", *heads(events, "events")], rows, labels=2,
                  chart="get-reader",
                  caption="Cost of GET_READER, and of a look by the live view, by the "
@@ -197,7 +199,7 @@ def irqs_off(results: Results) -> Table:
             for way in ("mapping", "live")]
     return Table(f"Interrupts off in `GET_READER`, at most ({results.unit})",
                  "The longest stretch with interrupts disabled in a call that fetches a finished "
-                 "sub-buffer, as the events `irq_disable` and `irq_enable` tell. The live view "
+                 "sub-buffer, measured by the events `irq_disable` and `irq_enable`. The live view "
                  "makes no call.", ["way to read", *heads(events, "events")], rows)
 
 
@@ -206,8 +208,9 @@ def peers(results: Results) -> Table:
     rows = [[way_label(way), *cells(results, decimal, "peers", "payload", PAYLOADS, kernel="ours",
                                     way=way)] for way in WAYS]
     return Table(f"Reading an event, by every way there is ({results.unit})",
-                 "The same tracepoint for all. What reads and parses is counted, for "
-                 "`splice(2)` what passes the bytes on, divided by the number of events.",
+                 "All ways read events of the same tracepoint. The figures are the cost of reading "
+                 "and parsing, for `splice(2)` that of passing the bytes on, divided by the number "
+                 "of events.",
                  ["way to read", *heads(PAYLOADS, "bytes")], rows, chart="cost-by-way",
                  caption="Cost of reading an event by every way, and by payload")
 
@@ -218,7 +221,7 @@ def peers_beside(results: Results) -> Table:
                                        kernel="ours", way=way, payload=32)]
             for way in WAYS if way != "parse"]
     return Table("What every way costs beside reading",
-                 "Calls and copied bytes are for each KiB consumed. 32 bytes of payload.",
+                 "Calls and copied bytes are for each KiB consumed. The payload is 32 bytes.",
                  ["way to read", "calls", "bytes copied"], rows)
 
 
@@ -232,8 +235,8 @@ def peers_sum(results: Results) -> Table:
     """Writing and reading."""
     costs = [(way, *written_and_read(results, way)) for way in WAYS if way != "parse"]
     return Table(f"Writing and reading an event, by every way there is ({results.unit})",
-                 "32 bytes of payload: what the traced program spends, what the one that reads "
-                 "does, and the sum.", ["way to read", "written", "read", "sum"],
+                 "What the traced program spends, what the program that reads spends, and the sum. "
+                 "The payload is 32 bytes.", ["way to read", "written", "read", "sum"],
                  [[way_label(way), *map(decimal, (write, read, write + read))]
                   for way, write, read in costs],
                  chart="sum-by-way", caption="Cost of an event, written and read, by every way")
@@ -254,9 +257,9 @@ def writer_unmapped(results: Results) -> Table:
         rows.append([label, *map(decimal, costs), change(costs[-1] / costs[0])])
     return Table(f"Writing an event, nothing mapped ({results.unit})",
                  "The kernel's own `ring_buffer_benchmark`, and a tracepoint's event of 32 bytes. "
-                 "Before the live view and the topic writer are the kernels with those patches of "
-                 "the series that come before them. The tables below write to a buffer of another "
-                 "size, and their figures differ by one or two.",
+                 "The kernels before the live view and before the topic writer have only those "
+                 "patches of the series that come before that topic. The tables below use a buffer "
+                 "of another size, and their figures differ by one or two.",
                  ["what writes", "stock 6.1", "before the live view", "before the topic writer",
                   "this series", "from stock"], rows)
 
@@ -265,10 +268,11 @@ def writer_native(results: Results) -> Table:
     """The same by time."""
     stock, ours = (results.get("native", kernel=kernel) for kernel in ("stock", "ours"))
     return Table("Writing an event natively (ns)",
-                 "`ring_buffer_benchmark` in user-mode Linux, a program of this machine, by the "
-                 "program's user time: the least of five runs in turns, which differs from day to "
-                 "day. That kernel has one CPU and no preemption, and its clock costs next to "
-                 "nothing; elsewhere an event takes a clock's time more on both sides.",
+                 "`ring_buffer_benchmark` in user-mode Linux, where the kernel is a program of "
+                 "this machine, by the user time of that program: the least of five runs, in which "
+                 "the kernels take turns. The figures differ from day to day. This kernel has one "
+                 "CPU and no preemption, and its clock costs next to nothing; on other kernels, "
+                 "each event takes longer on both sides, by the time to read the clock.",
                  ["what writes", "stock 6.1", "this series", "change"],
                  [["`ring_buffer_benchmark`", decimal(stock), decimal(ours),
                    change(native_ratio(results))]])
@@ -286,11 +290,11 @@ def writer_observed(results: Results) -> Table:
                   [results.get("writer", bench="observed", kernel="ours", observers=count)
                    for count in counts])
     return Table(f"Writing an event beside the live view ({results.unit})",
-                 "A tracepoint's event of 32 bytes is written while the buffer is observed, and "
-                 "so many more processes follow the buffer by it. They look whenever 5,000 events "
-                 "were written, and all they have seen and missed must be as many as were "
-                 "written; in between they sleep: there is one CPU. The change is the largest, "
-                 "from a buffer that is not observed.",
+                 "A tracepoint's event of 32 bytes is written while the live view is open, and "
+                 "while the given number of processes follow the buffer by it. They look whenever "
+                 "5,000 events were written, and the events that they have seen and missed must "
+                 "add up to those written; in between they sleep, as there is one CPU. The change "
+                 "is the largest, relative to a buffer that is not observed.",
                  ["what is written", "not observed", *several(counts, "observer"), "change"],
                  [["a tracepoint's event", *row]])
 
@@ -301,7 +305,7 @@ def writer_asleep(results: Results) -> Table:
                      for count in (0, 1))
     return Table(f"Writing an event while an observer sleeps ({results.unit})",
                  "A tracepoint's event of 32 bytes is written while the live view is mapped, and "
-                 "then while an observer sleeps until a whole buffer has been written, too.",
+                 "then also while an observer sleeps until a whole buffer has been written.",
                  ["what is written", "no observer sleeps", "an observer sleeps", "change"],
                  [["a tracepoint's event", *against(awake, [asleep])]])
 
@@ -315,8 +319,8 @@ def writer_mapped(results: Results) -> Table:
                      payload=payload) for count in mappings])]
             for payload in results.axis("writer", "payload", bench="bench_event", kernel="ours")]
     return Table(f"Writing an event beside mappings ({results.unit})",
-                 "A tracepoint's event is written while so many mappings of the buffer exist. "
-                 "The change is the largest, from stock.",
+                 "A tracepoint's event is written while the given number of mappings of the buffer "
+                 "exist. The change is the largest, relative to stock.",
                  ["payload", "stock 6.1", *heads(mappings, "mapped"), "change"], rows)
 
 
@@ -328,9 +332,9 @@ def mapping(results: Results) -> Table:
                for measure in ("total", "value", "memory") for kernel in both)]
             for size in results.axis("map", "mib", kernel="ours")]
     return Table(f"`mmap()` of a buffer ({results.unit})",
-                 "One call of `mmap()`, with all page table entries that it makes. Memory is what "
-                 "the kernel allocates for the mapping beyond the meta area, in bytes for each "
-                 "sub-buffer.",
+                 "One call of `mmap()`, including all page table entries that it makes. Memory is "
+                 "what the kernel allocates for the mapping beyond the meta area, in bytes for "
+                 "each sub-buffer.",
                  ["buffer", "pages", "mainline", "this series", "a page, mainline",
                   "a page, this series", "memory, mainline", "memory, this series"], rows,
                  chart="mmap-by-size",
@@ -347,11 +351,11 @@ def index(results: Results) -> Table:
                                               ("subbufs", "pages", "total", "memory"), **where),
                      number(each)])
     return Table(f"The first observer: `open()` and `mmap()` of the live index ({results.unit})",
-                 "One call of each, of the `trace_live` of a buffer with sub-buffers of 4 KiB that "
-                 "was not observed before; of the mapping those pages that come before the "
-                 "sub-buffers. Memory is what the kernel allocates for it, in bytes: 32 "
-                 "for each sub-buffer, a pointer to each, by which the kernel finds it, and what "
-                 "a mapping takes besides, with what allocations are rounded up by.",
+                 "One call of each, on the `trace_live` of a buffer with sub-buffers of 4 KiB that "
+                 "was not observed before. `mmap()` maps only the pages before the sub-buffers. "
+                 "Memory is what the kernel allocates for all of it, in bytes: for each sub-buffer "
+                 "32 bytes and a pointer, by which the kernel finds it, what a mapping takes "
+                 "besides, and what allocations are rounded up by.",
                  ["buffer", "sub-buffers", "pages", "the calls", "memory", "memory a sub-buffer"],
                  rows)
 
@@ -362,10 +366,10 @@ def wakeup(results: Results) -> Table:
              *cells(results, number, "wakeup", "state", ("asleep", "awake"), kernel=kernel,
                     way=way)] for kernel, way in WAITERS]
     return Table(f"From an event to a reader that has parsed it ({results.unit})",
-                 "Asleep: from the event's time stamp until the only reader has parsed it, who "
-                 "slept in `read(2)`, in `GET_READER`, or in `poll(2)` after "
-                 "`TRACE_LIVE_IOCTL_WAIT` with one byte as the mark. Awake: the event is "
-                 "there, and the reader looks. Of several events the cheapest.",
+                 "Asleep: from the event's time stamp until the only reader has parsed it; the "
+                 "reader slept in `read(2)`, in `GET_READER`, or in `poll(2)` after "
+                 "`TRACE_LIVE_IOCTL_WAIT` with one byte as the mark. Awake: the event is there, "
+                 "and the reader looks. The figures are those of the cheapest of several events.",
                  ["way to read", "kernel", "asleep", "awake"], rows, labels=2)
 
 
@@ -380,8 +384,8 @@ def quiet(results: Results) -> Table:
     return Table("An idle CPU that is watched, in a second",
                  "An observer with one byte as the mark runs on another CPU, or on the idle one "
                  "itself, where each of its wake-ups writes events; where functions are traced, so "
-                 "does each of its calls. By the clock on the wall, in four seconds, and so "
-                 "another figure each time.",
+                 "does each of its calls. Measured over four seconds of wall-clock time, so the "
+                 "figures differ from run to run.",
                  ["what is counted", "observer elsewhere", "observer there"], rows)
 
 
@@ -398,10 +402,11 @@ def loss(results: Results) -> Table:
     """Events lost by rate."""
     rates, rows = crossed(results, decimal, "loss", "rate")
     return Table("Events lost, by the rate of writing (%)",
-                 "A timer interrupt writes so many events of 128 bytes each millisecond, while a "
-                 "program on the same CPU reads. The part of them that was lost, or, by the live "
-                 "view, missed. The buffers are of the same size for all; for the live view they "
-                 "are in overwrite mode, as it makes no room.",
+                 "A timer interrupt writes the given number of events of 128 bytes each "
+                 "millisecond, while a program on the same CPU reads. The figures are the share of "
+                 "the events that were lost or, by the live view, missed. All buffers have the "
+                 "same size. For the live view they are in overwrite mode, as an observer makes no "
+                 "room.",
                  ["way to read", *(f"{number(float(rate))}/ms" for rate in rates)], rows,
                  chart="loss-by-rate",
                  caption="Events lost by the rate of writing, for every way")
@@ -411,8 +416,8 @@ def cpus(results: Results) -> Table:
     """Throughput by CPUs."""
     counts, rows = crossed(results, number, "cpus", "n")
     return Table("Events read in a second, by the number of CPUs",
-                 "A reader on each CPU drains that CPU's buffer, all at once. By the clock on the "
-                 "wall, without counting instructions, and so another figure each time.",
+                 "A reader on each CPU drains that CPU's buffer, all at the same time. Measured by "
+                 "wall-clock time, not in instructions, so the figures differ from run to run.",
                  ["way to read", *several(counts, "CPU")], rows)
 
 

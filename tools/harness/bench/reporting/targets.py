@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What was to be reached, and whether it was, in a run that counts instructions."""
+"""The targets, and whether a run that counts instructions meets them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .results import Cell, Results
 from .tables import LIBRARY, PAYLOADS, TRACEPOINT, native_ratio, written_and_read
 from .text import Table, change, decimal, number
 
-# What was to be reached, how much, what was measured, and whether that is enough.
+# What is measured, the target, the figure, and whether it meets the target.
 Target = tuple[str, str, str, bool]
 # A ratio, and where it was found.
 Found = tuple[float, str]
@@ -49,7 +49,7 @@ def fetching(results: Results) -> Iterator[Target]:
     least, most = min(costs), max(costs)
     yield (f"`GET_READER` on a finished sub-buffer, {events[0]} to {events[-1]} events, "
            "4 and 64 KiB", "at most 500", f"{number(least)} to {number(most)}", most <= 500)
-    yield ("the same, its largest against its smallest", "within 5 %", change(most / least),
+    yield ("the same, largest against smallest", "within 5 %", change(most / least),
            most <= 1.05 * least)
 
 
@@ -123,13 +123,13 @@ def written(results: Results) -> Iterator[Target]:
 def mapping(results: Results) -> Iterator[Target]:
     """A buffer is mapped cheaply, in a time linear in its pages, and without a wait."""
     cost = results.get("map", kernel="ours", mib=64)
-    yield "`mmap()` of a 64 MiB buffer, a page", "at most 400", number(cost), cost <= 400
+    yield "`mmap()` of a 64 MiB buffer, for each page", "at most 400", number(cost), cost <= 400
     slopes = map_slopes(results, "ours")
-    yield ("`mmap()`, a further page, from 1 to 256 MiB", "linear: the same within 10 %",
+    yield ("`mmap()`, each further page, from 1 to 256 MiB", "linear: the same within 10 %",
            f"{number(min(slopes))} to {number(max(slopes))}",
            0 < max(slopes) <= 1.1 * min(slopes))
     ours, mainline = (fixed_cost(results, kernel) for kernel in ("ours", "mainline"))
-    yield ("`mmap()`, beside its pages", f"no grace period: under {number(GRACE_PERIOD)}",
+    yield ("`mmap()`, without its pages", f"no grace period: under {number(GRACE_PERIOD)}",
            f"{number(ours)} (mainline: {number(mainline)})", ours < GRACE_PERIOD)
     memory = max(float(row["memory"]) for row in results.find("map", {"kernel": "ours"}))
     yield ("memory of a mapping beyond the meta area", "at most 16 bytes a sub-buffer",
@@ -191,7 +191,7 @@ def idle(results: Results) -> Iterator[Target]:
     yield ("wake-ups a second of an observer of an idle CPU whose idleness is traced, on "
            "another CPU or on that one", "at most 10", f"{rate:.1f} at most ({where})", rate <= 10)
     none, many = (results.get("quiet", sleepers=count) for count in (0, 1000))
-    yield ("interrupts sent to the watched CPU in a second, 1,000 observers asleep",
+    yield ("interrupts sent to the watched CPU in a second, with 1,000 observers asleep",
            "as many as with none, within 1", f"{many:.1f}, with none {none:.1f}", many <= none + 1)
 
 
@@ -211,7 +211,7 @@ def waking(results: Results) -> Iterator[Target]:
     yield ("from an event to the sleeping observer that has parsed it",
            "within 1.5 times a blocking `read(2)`", f"{number(live)}: {live / read:.2f} times",
            live <= 1.5 * read)
-    yield ("the same, against when each sleep interrupted the watched CPU",
+    yield ("the same, against the kernel whose sleepers interrupted the watched CPU",
            "within 1.5 times 4,131", f"{live / 4131:.2f} times", live <= 1.5 * 4131)
 
 
@@ -236,6 +236,6 @@ def targets_table(results: Results) -> Table:
     """The targets as a table."""
     rows = [[what, target, measured, "met" if met else "**NOT met**"]
             for make in TARGETS for what, target, measured, met in make(results)]
-    return Table("What was to be reached", "What was to be reached was laid down before it "
-                 "was measured. Instructions are those of the guest.",
+    return Table("Targets", "Each target was set before it was measured. "
+                 "Instructions are those of the guest.",
                  ["what", "target", "measured", "verdict"], rows, labels=4)

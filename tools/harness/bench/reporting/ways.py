@@ -8,24 +8,24 @@ from .results import Cell
 # What a way to read is called, and what it does.
 WAYS = {
     "parse": (
-        "parsing alone", "The parsing loop, over the same bytes in memory of the program. No way "
-        "of reading can cost less: this is the floor."),
+        "parsing alone", "The parsing loop, over the same bytes in the program's memory. No way of "
+        "reading can cost less: this is the floor."),
     "read": (
-        "`read(2)`", "`read(2)` of `trace_pipe_raw`: the kernel copies a sub-buffer to memory of "
-        "the program, which parses it there."),
+        "`read(2)`", "`read(2)` of `trace_pipe_raw`: the kernel copies a sub-buffer to the "
+        "program's memory, where the program parses it."),
     "mapping": (
-        "mapping", "The sub-buffers are mapped. `TRACE_MMAP_IOCTL_GET_READER` tells which to "
-        "parse and how far, and the program parses it in place."),
+        "mapping", "The sub-buffers are mapped. `TRACE_MMAP_IOCTL_GET_READER` says which "
+        "sub-buffer to parse and how far, and the program parses it in place."),
     "live": (
-        "live view", "`trace_live` is mapped, the sub-buffers with their live index. An observer "
-        "parses them in place and checks afterwards that nothing was overwritten meanwhile: no "
-        "system call, and no event is taken from a consumer."),
+        "live view", "`trace_live`, the sub-buffers with their live index, is mapped. An observer "
+        "parses them in place and checks afterwards that nothing was overwritten meanwhile. It "
+        "makes no system call, and takes no event from a consumer."),
     "splice-file": (
         "`splice(2)` to a file", "`splice(2)` of `trace_pipe_raw` to a pipe, and from there to a "
-        "file: the bytes are kept, and nothing looks at them."),
+        "file: the bytes are kept, and no program looks at them."),
     "splice-null": (
-        "`splice(2)` to `/dev/null`", "The same, to `/dev/null`: pages are passed on and dropped. "
-        "Nothing looks at them."),
+        "`splice(2)` to `/dev/null`", "The same, to `/dev/null`: pages are passed on and dropped, "
+        "and no program looks at them."),
     "perf": (
         "perf", "`perf_event_open(2)` on the same tracepoint, its buffer mapped: what "
         "`perf record` does."),
