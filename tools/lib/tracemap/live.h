@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * Follow a CPU's trace buffer by its file trace_live: an observer sees all events in
- * order, where they lie, without system calls, and takes none from a consumer.
+ * order and in place, without system calls, and takes none from a consumer.
  *
  *	struct live_mapping map;
  *	struct live_observer o;
@@ -17,7 +17,7 @@
  *		if (live_accept(&o, &it, nr))
  *			keep sum;
  *		else
- *			forget sum, it never was;
+ *			forget sum: the writer overwrote these events;
  *	}
  *
  * The writer may overwrite what live_look() shows while the caller reads it. The events
@@ -37,8 +37,9 @@
  *
  * The writer may never pause: live_until() and live_look_until() show what there is by now.
  *
- * Only one thread may use an observer. There may be any number of observers. Values of
- * the index and of a sub-buffer are checked wherever they could lead outside the mapping.
+ * Only one thread may use an observer. There may be any number of observers. The
+ * functions check values of the index and of a sub-buffer wherever these could lead
+ * outside the mapping.
  *
  * The functions are the steps of the algorithm in linux/trace_live.h: LOOK is
  * live__look_once(), CHECK is live__check(), NEXT is live__next(), JUMP is live__jump(),
@@ -76,7 +77,7 @@
 enum {
 	LIVE_NOTHING	= 0,	/* there is nothing more for now */
 	LIVE_EVENTS	= 1,	/* the iterator has bytes to go through */
-	LIVE_RESET	= 2,	/* the buffer was emptied, and all counts begin anew */
+	LIVE_RESET	= 2,	/* the buffer was emptied, and all counts restart */
 	LIVE__MOVED	= 3,	/* internal: the position has changed, look again */
 	LIVE_END	= 4,	/* of live_look_until(): all before the end was shown, or is gone */
 };
@@ -86,10 +87,10 @@ enum live_start {
 	LIVE_FROM_NOW,		/* begin with the next event that is written */
 };
 
-/* How often a read that the writer has disturbed is repeated, before the caller has to. */
+/* How often to repeat a read that the writer has disturbed, before the caller has to */
 #define LIVE_TRIES	64
 
-/* After so many jumps in vain the next one aims at the newest sub-buffer. */
+/* After this many failed jumps the next one aims at the newest sub-buffer. */
 #define LIVE_RUSH	16
 
 /**
@@ -107,7 +108,7 @@ struct live_mapping {
  * @first: events of the epoch that were written before the observer started
  * @seen: events that the observer has accepted since
  * @missed: events that were overwritten since and that the observer has not seen; it may
- *	grow before live_gap() tells them
+ *	grow before live_gap() reports them
  * @count: events of the epoch before the present position
  * @resets: epochs that ended since the observer started
  * @epoch: the present epoch
@@ -144,15 +145,15 @@ struct live_observer {
 	uint64_t commit_generation;	/* as this look has loaded it */
 	uint32_t base;			/* where in the sub-buffer the iterator counts from */
 	uint32_t end;			/* where in the sub-buffer this look ends */
-	uint32_t rushed;		/* jumps in vain, since the last success */
+	uint32_t rushed;		/* failed jumps since the last success */
 	uint64_t ts;			/* time stamp at @pos */
-	uint64_t told;			/* how much of @missed was told */
+	uint64_t told;			/* how much of @missed was reported */
 	bool final;			/* the writer has left the sub-buffer */
 	bool copied;			/* the iterator is on a copy, which is good */
 };
 
 /**
- * struct live_figures - the counts of the index, which need no look at the events
+ * struct live_figures - the counts of the index, which can be read without the events
  * @epoch: the epoch of these counts
  * @committed: events committed, up to the last finished sub-buffer
  * @overwritten: how many of these were overwritten before a consumer read them
@@ -323,9 +324,9 @@ static inline uint32_t live__find_newest(const struct live_observer *o, uint64_t
 
 /*
  * Go to the oldest sub-buffer that is still there. A quick writer may overwrite it while
- * the observer searches for it. Therefore, after a jump in vain, the next one leaves out
- * the older half of the sub-buffers, after two three quarters, and so on. Pairs with
- * [LEAVE] by live__load_newest().
+ * the observer searches for it. Therefore, after a failed jump, the next one leaves out
+ * the older half of the sub-buffers, after two failed jumps three quarters, and so on.
+ * Pairs with [LEAVE] by live__load_newest().
  */
 static inline void live__jump(struct live_observer *o)
 {
@@ -381,7 +382,7 @@ static __always_inline bool live__check(const struct live_observer *o)
 		return false;
 	/*
 	 * Once the writer has left the sub-buffer, a consumer may change its commit word:
-	 * if the writer was there when this look began, it has to be there still.
+	 * if the writer was in it when this look began, it must still be in it.
 	 */
 	return o->final ||
 	       live__load_generation(&o->index->commit_generation) == o->commit_generation;
@@ -491,7 +492,7 @@ static inline uint64_t live_gap(const struct live_observer *o)
  * live_check - ask whether what was read so far is what the writer wrote
  * @o: the observer, after live_look() returned LIVE_EVENTS
  *
- * live_accept() asks the same. This is for callers that want to know earlier.
+ * live_accept() checks the same. This is for callers that want to know earlier.
  *
  * Return: whether it is
  */
@@ -527,7 +528,7 @@ static inline void live__copy_bytes(unsigned char *to, const unsigned char *from
  * @buf: where to copy them, aligned to 8
  * @size: bytes of @buf; the size of a sub-buffer is always enough
  *
- * Return: 1 if the copy is good, and @it goes through it now; 0 if the bytes were
+ * Return: 1 if the copy is good: @it then goes through the copy; 0 if the bytes were
  * overwritten meanwhile: look again; -ENOSPC if @buf is too small
  */
 static inline int live_copy(struct live_observer *o, struct subbuf_iter *it,
@@ -558,9 +559,9 @@ static inline int live_copy(struct live_observer *o, struct subbuf_iter *it,
  *
  * The iterator need not be at its end: the next look shows the rest.
  *
- * Return: 1 if the events are what the writer wrote, and the position is behind them now;
- * 0 if none of them can be relied on: look again; -EBADMSG if they are good up to damage
- * at which the iterator stopped: the others of this look will be counted as missed
+ * Return: 1 if the events are what the writer wrote: the position is then behind them; 0
+ * if none of them can be relied on: look again; -EBADMSG if they are good up to damage at
+ * which the iterator stopped: the others of this look will be counted as missed
  */
 static __always_inline int live_accept(struct live_observer *o,
 				       const struct subbuf_iter *it,
@@ -603,7 +604,7 @@ live_position(const struct live_observer *o, uint64_t bytes)
 	return p;
 }
 
-/* Bytes of records in a sub-buffer, also of the one that the writer is in. */
+/* Bytes of records in a sub-buffer, which may be the one that the writer is in */
 static inline uint32_t live__written(const struct live_observer *o, uint32_t id,
 				     uint64_t newest)
 {
@@ -618,8 +619,8 @@ static inline uint32_t live__written(const struct live_observer *o, uint32_t id,
 
 /*
  * When the writer enters a sub-buffer, it stores how many sub-buffers are unread, without
- * the reader's. Consumers may have read some since: there cannot be more than from the
- * reader's sub-buffer to the writer's.
+ * the reader's. Consumers may have read some since: there cannot be more unread ones than
+ * lie between the reader's sub-buffer and the writer's.
  */
 static inline uint32_t live__used(const struct live_observer *o, uint64_t newest)
 {
@@ -742,10 +743,10 @@ static inline int live_newest(const struct live_observer *o, struct live_newest 
 }
 
 /**
- * struct live_until - where an observer ends, though the writer goes on
+ * struct live_until - where an observer ends, although the writer goes on
  * @end: the end, which is where the writer was when live_until() was called
  * @missed: set with LIVE_END: how many events right before the end are missed
- * @reset: set with LIVE_END: the buffer was emptied before the observer came to the end
+ * @reset: set with LIVE_END: the buffer was emptied before the observer reached the end
  */
 struct live_until {
 	struct live_newest end;
@@ -776,7 +777,7 @@ static inline bool live__is_past(const struct live_observer *o, const struct liv
 	return o->pos >= end->bytes;
 }
 
-/* The events of the end's epoch that the observer has seen, or was told to be missed. */
+/* The events of the end's epoch that the observer has seen or has reported as missed */
 static inline uint64_t live__told(const struct live_observer *o, const struct live_newest *end)
 {
 	if (o->epoch != end->epoch)
@@ -790,13 +791,15 @@ static inline uint64_t live__told(const struct live_observer *o, const struct li
  * @it: set if there are some
  * @u: the end
  *
- * Use it in place of live_look(). What the writer overwrites beyond the end is not missed:
- * in each epoch, from where the observer started, the events seen and missed add up to
- * those that were committed before the end, whether the observer came to it or was
- * overtaken. live_look() goes on behind the end, and so does another live_until().
+ * Use it in place of live_look(). Events that the writer overwrites beyond the end do not
+ * count as missed: in each epoch, from where the observer started, the events seen and
+ * missed add up to those that were committed before the end, whether the observer reached
+ * the end or was overtaken. live_look() goes on after the end, and so does another
+ * live_until().
  *
- * Return: LIVE_END if there is nothing more before the end, with what is missed there in
- * @u; else what live_look() returns, where LIVE_NOTHING means to look again
+ * Return: LIVE_END if there is nothing more before the end, with the number of events
+ * missed there in @u; otherwise what live_look() returns, where LIVE_NOTHING means to
+ * look again
  */
 static inline int live_look_until(struct live_observer *o, struct subbuf_iter *it,
 				  struct live_until *u)
@@ -917,10 +920,10 @@ static inline int live__open(struct live_observer *o, const struct live_mapping 
  * live_attach - begin to follow a buffer
  * @o: the observer
  * @m: the mapping of its trace_live, which live_map() has made
- * @from: with what to begin
+ * @from: where to begin
  *
  * Return: 0; -EINVAL if the mapping cannot be one of trace_live; -EAGAIN while the
- * buffer is being emptied; or -EBADMSG or -EPROTO if the buffer has what cannot be
+ * buffer is being emptied; or -EBADMSG or -EPROTO if the buffer's contents make no sense
  */
 static inline int live_attach(struct live_observer *o, const struct live_mapping *m,
 			      enum live_start from)
@@ -965,7 +968,8 @@ static inline int live__map(struct live_mapping *m, int fd, size_t offset_of)
 /**
  * live_map - map the live index of a CPU's buffer, and the sub-buffers
  * @m: filled
- * @fd: trace_live of the CPU; it may be closed afterwards, unless it is to be waited for
+ * @fd: trace_live of the CPU; it may be closed afterwards, unless the caller is to wait
+ *	for it
  *
  * Return: 0; -EOVERFLOW if a 32-bit program cannot map so much; or the negative errno of
  * mmap(2)

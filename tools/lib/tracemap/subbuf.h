@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Parse the records of a sub-buffer of a tracefs ring buffer where they lie.
+ * Parse the records of a sub-buffer of a tracefs ring buffer in place.
  *
  * The bytes may come from a mapping of trace_pipe_raw, from read(2) or splice(2) of it,
  * or from a file. The sub-buffer has to begin at a multiple of 4.
@@ -12,7 +12,7 @@
  *		use(rec.ts, rec.data, rec.size);
  *
  * While the writer is still in a sub-buffer, its mapping may be read up to
- * meta->reader.read. subbuf_extend() tells the iterator how far that is by now, and the
+ * meta->reader.read. subbuf_extend() tells the iterator how far that is by now. The
  * iterator goes on from where it stopped, with the time stamp it had:
  *
  *	it = subbuf_resume(&format, page, 0, subbuf_time_stamp(&format, page));
@@ -22,9 +22,9 @@
  *	subbuf_extend(&it, meta->reader.read);
  *	while (subbuf_next(&it, &rec)) ...
  *
- * No byte of the sub-buffer is trusted. A record that would reach past the end ends the
- * iteration and sets it.corrupt. Each word is loaded once, so that this also holds while
- * another program writes to the sub-buffer.
+ * The parser trusts no byte of the sub-buffer. A record that would reach past the end
+ * ends the iteration and sets it.corrupt. Each word is loaded once, so that this also
+ * holds while another program writes to the sub-buffer.
  */
 #ifndef _TRACEMAP_SUBBUF_H
 #define _TRACEMAP_SUBBUF_H
@@ -48,7 +48,7 @@
 enum {
 	/* Bits of the commit word. A 64-bit kernel may have sign-extended them. */
 	SUBBUF_MISSED_EVENTS	= 31,	/* events were lost before this sub-buffer */
-	SUBBUF_MISSED_STORED	= 30,	/* the number of them follows the last record */
+	SUBBUF_MISSED_STORED	= 30,	/* their number follows the last record */
 	SUBBUF_COMMIT_MASK	= (1 << 30) - 1,
 
 	/* The type_len of a record's first word; 1 to 28 is a size in words. */
@@ -60,7 +60,7 @@ enum {
 	SUBBUF_TIME_SHIFT	= 27,	/* bits of time in the first word */
 	SUBBUF_STAMP_BITS	= 59,	/* in an absolute time stamp */
 
-	/* A record is small if its first word tells its size. */
+	/* A record is small if its first word holds its size. */
 	SUBBUF_SMALL_TYPES	= 0x1ffffffe,	/* a bit for each type_len */
 	SUBBUF_SMALL_MAX	= 4 + 4 * SUBBUF_TYPE_DATA_MAX,
 };
@@ -84,7 +84,7 @@ struct subbuf_format {
 /**
  * struct subbuf_record - one event
  * @ts: time stamp, in units of the trace clock
- * @data: the event, where it lies in the sub-buffer
+ * @data: the event, in place in the sub-buffer
  * @size: bytes of @data, rounded up to 4 by the kernel
  */
 struct subbuf_record {
@@ -98,11 +98,11 @@ struct subbuf_record {
  * @data: the first record of the sub-buffer
  * @next: the next record, see subbuf_pos()
  * @fast_end: a small record in host byte order that begins before this ends before @end
- * @end: where the bytes end that may be read
+ * @end: the end of the bytes that may be read
  * @capacity: bytes from @data to the largest @end that there can be
  * @ts: time stamp of the last record that was passed
  * @big_endian: the byte order of the sub-buffer
- * @corrupt: whether the iteration ended at a record that cannot be one
+ * @corrupt: whether the iteration ended at bytes that cannot be a record
  *
  * Programs may read @ts and @corrupt. The other members belong to the iterator.
  */
@@ -148,7 +148,7 @@ static inline uint64_t subbuf__load_long(const struct subbuf_format *f,
 	return subbuf__load(p, f->big_endian);
 }
 
-/* The first bit field is in the low bits of a little-endian kernel, the high ones else. */
+/* The first bit field is in the low bits on a little-endian kernel, else in the high ones. */
 static __always_inline uint32_t subbuf__type(uint32_t word, bool big_endian)
 {
 	return big_endian ? word >> SUBBUF_TIME_SHIFT : word & 31;
@@ -170,9 +170,9 @@ static inline bool subbuf__field(const char *text, const char *name,
 
 /**
  * subbuf_format_parse - learn the layout of sub-buffers from events/header_page
- * @f: filled; for sub-buffers of a machine of the other byte order, set @big_endian
+ * @f: filled; for sub-buffers of a machine with the other byte order, set @big_endian
  *	afterwards
- * @text: what events/header_page has, ended by a 0 byte
+ * @text: the content of events/header_page, ended by a 0 byte
  *
  * Return: whether the text makes sense
  */
@@ -199,7 +199,7 @@ static inline bool subbuf_format_parse(struct subbuf_format *f, const char *text
  * @f: the layout
  * @subbuf: the sub-buffer
  *
- * Return: the time from which the first record counts its own
+ * Return: the time to which the first record's delta is added
  */
 static inline uint64_t subbuf_time_stamp(const struct subbuf_format *f,
 					 const void *subbuf)
@@ -236,10 +236,11 @@ static inline uint32_t subbuf_committed(const struct subbuf_format *f,
 /**
  * subbuf_missed - how many events were lost right before a sub-buffer
  * @f: the layout
- * @subbuf: a sub-buffer that the writer has left: before, it does not tell a loss
+ * @subbuf: a sub-buffer that the writer has left: before that, it does not report a
+ *	loss
  *
  * Return: the number of events, 0 for none, SUBBUF_MISSED_UNKNOWN if the number is not
- * told
+ * stored
  */
 static inline int64_t subbuf_missed(const struct subbuf_format *f,
 				    const void *subbuf)
@@ -327,8 +328,8 @@ static inline struct subbuf_iter subbuf_resume(const struct subbuf_format *f,
 }
 
 /*
- * As subbuf_resume(), and with subbuf_extend() to @end. The caller knows that records
- * begin at @pos and at @end, and that @end is not before @pos.
+ * Like subbuf_resume() followed by subbuf_extend() to @end. The caller knows that
+ * records begin at @pos and at @end, and that @end is not before @pos.
  */
 static __always_inline struct subbuf_iter
 subbuf__between(const struct subbuf_format *f, const void *subbuf, size_t pos,
@@ -388,9 +389,9 @@ static inline uint64_t subbuf__advance_time(uint64_t ts, uint32_t type,
 		return subbuf__absolute(wide, ts);
 	default:
 		/*
-		 * A discarded event, whose delta counts, because the record behind it
-		 * counts its time from here. The kernel stores a delta of 0 as 1, since
-		 * 0 would look like the empty rest of a sub-buffer.
+		 * A discarded event. Its delta counts, because the time of the next
+		 * record is counted from here. The kernel stores a delta of 0 as 1,
+		 * since 0 would look like the empty rest of a sub-buffer.
 		 */
 		return ts + delta;
 	}
@@ -530,13 +531,13 @@ static __always_inline bool subbuf_next(struct subbuf_iter *it,
 }
 
 /**
- * subbuf_skip - pass records that another reader has consumed
+ * subbuf_skip - pass over records that another reader has consumed
  * @it: the iterator
  * @pos: where to stop, in bytes from the first record; subbuf_extend() must have allowed
  *	that much
  *
- * The records have to be passed one by one, because later records count their time from
- * them.
+ * The iterator has to go through these records one by one, because the times of later
+ * records count from them.
  */
 static inline void subbuf_skip(struct subbuf_iter *it, size_t pos)
 {

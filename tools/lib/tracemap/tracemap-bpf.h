@@ -17,8 +17,8 @@
  * A BPF program that calls bpf_perf_event_output() puts its time stamp,
  * bpf_ktime_get_ns(), into the sample, at the start unless the options say where.
  *
- * Records are handed out in place; a record that goes past the end of the ring is handed
- * out as a copy. The kernel gets the room back when the record is released.
+ * Records are handed out in place; a record that wraps around the end of the ring is
+ * handed out as a copy. The kernel gets the room back when the record is released.
  */
 #ifndef _TRACEMAP_BPF_H
 #define _TRACEMAP_BPF_H
@@ -39,12 +39,12 @@ struct tracemap_perf;
 /**
  * struct tracemap_perf_options - how to read the samples of a perf buffer
  * @size: sizeof(struct tracemap_perf_options), since a later version may add members
- * @flags: TRACEMAP_FROM_NOW passes over the samples that are there
+ * @flags: TRACEMAP_FROM_NOW passes over the samples that are there already
  * @stamp_offset: where in a sample its time stamp is: a u64 in the machine's byte order,
  *	aligned or not
  * @sample_type: the member of this name of the struct perf_event_attr that was given to
  *	perf_buffer__new_raw(); 0 for that of perf_buffer__new(). With PERF_SAMPLE_TIME
- *	the time stamp is perf's, and @stamp_offset does not matter
+ *	the time stamp is perf's, and @stamp_offset is ignored
  * @stamp: a function that returns the time stamp of a sample, instead of both; may be
  *	NULL
  * @arg: the first argument of @stamp
@@ -61,7 +61,7 @@ struct tracemap_perf_options {
 /**
  * tracemap_perf_default_options - the options that NULL stands for
  *
- * Begin with these, and set what shall be different.
+ * Begin with these, and set what is to be different.
  *
  * Return: options to read from the oldest sample on, where each sample begins with a u64
  * that is its time stamp, such as what bpf_ktime_get_ns() returns
@@ -78,12 +78,12 @@ static inline struct tracemap_perf_options tracemap_perf_default_options(void)
 /**
  * tracemap_perf_open - open one perf buffer of libbpf
  * @perf: set to a new handle; left alone on failure
- * @pb: what perf_buffer__new() or perf_buffer__new_raw() returned; it has to stay until
+ * @pb: what perf_buffer__new() or perf_buffer__new_raw() returned; it has to exist until
  *	the handle is closed
  * @index: which buffer, below perf_buffer__buffer_cnt()
- * @cpu: the number that its records shall have as their CPU, since libbpf does not tell
- *	it. TRACEMAP_PERF_ONLINE is number @index of the CPUs online, which is right
- *	unless CPUs were given to perf_buffer__new_raw(), or one came or went since
+ * @cpu: the number that its records get as their CPU, since libbpf does not tell it.
+ *	TRACEMAP_PERF_ONLINE is number @index of the CPUs online, which is right unless
+ *	perf_buffer__new_raw() was given CPUs, or one came or went since
  * @options: how to read it; NULL for tracemap_perf_default_options()
  *
  * From then on, do not call perf_buffer__poll() or perf_buffer__consume(): they take
@@ -92,7 +92,7 @@ static inline struct tracemap_perf_options tracemap_perf_default_options(void)
  * Return: 0, or a negative errno, also one of those of tracemap_perf_open_ring() and of
  * perf_buffer__buffer()
  * * -EINVAL - There is no such buffer or CPU.
- * * -ENOENT - So many CPUs are not online: say which CPU it is.
+ * * -ENOENT - There are not that many CPUs online: give the number of the CPU.
  */
 int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
 		       unsigned int index, int cpu,
@@ -102,9 +102,9 @@ int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
  * tracemap_perf_open_ring - open a perf buffer that was mapped without libbpf
  * @perf: set to a new handle; left alone on failure
  * @base: what mmap(2) of the perf event's descriptor returned; it must be mapped
- *	writable, else the kernel overwrites samples that were not read
+ *	writable, or else the kernel overwrites samples that were not read
  * @size: bytes mapped there
- * @cpu: the number that its records shall have as their CPU
+ * @cpu: the number that its records get as their CPU
  * @options: how to read it; NULL for tracemap_perf_default_options()
  *
  * Return: 0, or a negative errno
@@ -135,16 +135,16 @@ void tracemap_perf_close(struct tracemap_perf *perf);
  *	flags if the call looked for new samples
  *
  * The sample is valid, and takes room in the buffer, until tracemap_perf_release().
- * Before that, the call returns the same sample again. The kernel tells lost samples
- * when the next sample finds room, so that the last loss is not told until then.
+ * Before that, the call returns the same sample again. The kernel reports lost samples
+ * when the next sample finds room, so the last loss is not known until then.
  *
  * Take samples until there are none before you wait, by perf_buffer__epoll_fd() or by
- * perf_buffer__buffer_fd(): perf tells a wakeup once.
+ * perf_buffer__buffer_fd(): perf reports a wakeup once.
  *
  * Return: 1 if there is a sample, 0 if there is none yet, or a negative errno
  * * -EBADMSG - The buffer is damaged, or a sample has no room for its time stamp. The
- *   error stays until tracemap_perf_discard(), and a merge that was told it does not ask
- *   this source again.
+ *   error stays until tracemap_perf_discard(), and a merge that got it does not ask this
+ *   source again.
  */
 int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec);
 
@@ -152,7 +152,8 @@ int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec);
  * tracemap_perf_release - give the room of a sample back to the kernel
  * @perf: the handle
  *
- * The sample is the one that tracemap_perf_next() returned; without one, nothing is done.
+ * The sample is the one that tracemap_perf_next() returned; without one, the call does
+ * nothing.
  */
 void tracemap_perf_release(struct tracemap_perf *perf);
 
@@ -163,12 +164,12 @@ void tracemap_perf_release(struct tracemap_perf *perf);
  * If there were any, the next record says that an unknown number was missed.
  *
  * Return: 0, or a negative errno
- * * -EBADMSG - The buffer cannot be used any more: close it.
+ * * -EBADMSG - The buffer can no longer be used: close it.
  */
 int tracemap_perf_discard(struct tracemap_perf *perf);
 
 /**
- * tracemap_perf_source - fill what tracemap_merge_add_source() wants
+ * tracemap_perf_source - fill the source for tracemap_merge_add_source()
  * @perf: the handle, which has to stay open as long as the merge has it
  * @source: filled
  *
@@ -207,8 +208,8 @@ struct tracemap_perf_raw {
  * @raw: filled
  *
  * A reader has to load data_head with acquire semantics, and to store data_tail with
- * release semantics. It opens a new handle to go on with the calls of this library, since
- * the old one does not see a data_tail that it did not store.
+ * release semantics. To go on with the calls of this library afterwards, open a new
+ * handle: the old one does not see a data_tail that it did not store.
  */
 void tracemap_perf_raw(const struct tracemap_perf *perf,
 		       struct tracemap_perf_raw *raw);

@@ -15,8 +15,8 @@
  *	ret = tracemap_dat_finish(dat);
  *	tracemap_dat_close(dat);
  *
- * Sub-buffers go from where they are to the file, whole: no event is looked at, but where
- * some were lost. The file has every loss in its place.
+ * The library writes whole sub-buffers from where they are to the file. It looks at events
+ * only where some were lost. The file has every loss in its place.
  *
  * As in libtracemap, calls return a negative errno on failure, the library starts no thread
  * and prints nothing, and only one thread at a time may use a handle and its instance.
@@ -34,7 +34,7 @@ struct tracemap_dat;
 
 enum {
 	/* Of tracemap_dat_open(). */
-	TRACEMAP_DAT_COMPRESS	= 1 << 0, /* by zstd, when it is finished */
+	TRACEMAP_DAT_COMPRESS	= 1 << 0, /* by zstd, when the file is finished */
 };
 
 /**
@@ -48,8 +48,8 @@ enum {
  *	trace-cmd reads since version 3
  *
  * Until the file is finished, it lacks the data, which are in files of their own beside it:
- * @path.cpu0 and so on. If the program ends before, tracemap_dat_restore() makes a whole file
- * of all of them.
+ * @path.cpu0 and so on. If the program ends before that, tracemap_dat_restore() makes a
+ * whole file of all of them.
  *
  * Return: 0, or a negative errno, which may be one of open(2)
  * * -EINVAL - @path is no regular file, @dir has no buffers of CPUs that @t has, or there is
@@ -59,28 +59,29 @@ enum {
  * * -EEXIST - There is a @path.cpuN or @path.new: restore @path, or choose another name.
  * * -EMEDIUMTYPE - There is a file of that name that is no trace.dat: remove it, or choose
  *   another name.
- * * -ENOENT - The folder of @path is not there: make it. Or @dir is not of tracefs.
+ * * -ENOENT - The folder of @path does not exist: make it. Or @dir is not in tracefs.
  * * -EACCES - Only root may read the formats of events, or write there.
- * * -ENOSPC, -EDQUOT - There is no room, not even for what stands in front of the data.
+ * * -ENOSPC, -EDQUOT - There is no room, not even for what comes before the data.
  * * -EMFILE, -ENFILE - Too many files are open: raise the limit. A CPU needs one.
- * * -EPROTO - The kernel describes its buffers in a way that is not understood.
+ * * -EPROTO - The kernel describes its buffers in a way that this library does not know.
  * * -ENOMEM - There is no memory.
  */
 int tracemap_dat_open(struct tracemap_dat **dat, const char *path, struct tracemap *t,
 		      const char *dir, uint32_t flags);
 
 /**
- * tracemap_dat_open_fd - begin a file that goes to a descriptor when it is finished
+ * tracemap_dat_open_fd - begin a file that is written to a descriptor when it is finished
  * @dat: set to a new handle; left alone on failure
- * @fd: where it goes: a pipe, or an empty file. It stays the caller's, who must not close it
- *	before the handle
+ * @fd: where the file is written to: a pipe, or an empty file. The caller keeps it, and must
+ *	not close it before the handle
  * @t: the buffers, opened without TRACEMAP_IN_PLACE; close them after the handle
  * @dir: the folder that they were opened in. What is to be traced is enabled already: the
  *	file has the formats of the events that are enabled at its beginning or its end
  * @flags: as for tracemap_dat_open()
  *
  * Until then its data are in files without a name, in the folder that the environment
- * variable TMPDIR names, else in /var/tmp. If the program ends before, they are gone.
+ * variable TMPDIR names, or else in /var/tmp. If the program ends before that, they are
+ * gone.
  *
  * Return: 0, or a negative errno, one of those of tracemap_dat_open(), or of making a file
  */
@@ -91,8 +92,8 @@ int tracemap_dat_open_fd(struct tracemap_dat **dat, int fd, struct tracemap *t,
  * tracemap_dat_take - write what all CPUs have
  * @dat: the handle
  *
- * Of a CPU it writes 64 sub-buffers at most, so that the others do not wait. CPUs that
- * tracemap_rescan() has opened take part. It goes on behind damage of a sub-buffer.
+ * It writes at most 64 sub-buffers of each CPU, so that the others do not wait. It includes
+ * CPUs that tracemap_rescan() has opened, and goes on after damage in a sub-buffer.
  *
  * Return: 1 if there was something, 0 if there was nothing, -ENODATA if all CPUs are at the
  * end of tracemap_until_now(), or another negative errno, one of those of
@@ -104,37 +105,37 @@ int tracemap_dat_take(struct tracemap_dat *dat);
  * tracemap_dat_pull - write the next records of one CPU
  * @dat: the handle
  * @i: the index of the CPU, as for tracemap_get_cpu()
- * @batch: filled with what was written, for the caller to look at: a copy of the batch
- *	whose records are valid until the next call. NULL is cheaper, but the CPU then has
- *	no batch at any later call
+ * @batch: filled with what was written, for the caller to look at: a copy of the batch whose
+ *	records are valid until the next call. NULL is cheaper, but then no later call for
+ *	this CPU can give a batch
  *
- * This is tracemap_cpu_fetch(), after which all of the batch is written and taken. What the
- * caller has taken by itself is not in the file, though it counts as if it was.
+ * This calls tracemap_cpu_fetch(), then writes and takes all of the batch. Records that the
+ * caller has taken itself are not in the file, although they count as if they were.
  *
- * Return: 1 if there was something, 0 if there is nothing yet, or a negative errno, one of
- * those of tracemap_cpu_fetch(), or the first that writing ended with, which each further
- * call returns as well, and @error of struct tracemap_dat_figures tells
- * * -EINVAL - There is no such CPU, or @dir of tracemap_dat_open() has none of its number; or
- *   @batch is asked for after a call without, or after tracemap_dat_take().
- * * -EBADMSG - A sub-buffer was damaged: call again to go on behind it.
+ * Return: 1 if there was something, 0 if there is nothing yet, or a negative errno: one of
+ * those of tracemap_cpu_fetch(), or the first error of writing, which each further call
+ * returns as well, and which is in @error of struct tracemap_dat_figures
+ * * -EINVAL - There is no such CPU, or @dir of tracemap_dat_open() has none of its number;
+ *   or @batch is given after a call without it, or after tracemap_dat_take().
+ * * -EBADMSG - A sub-buffer was damaged: call again to go on after it.
  * * -ENOSPC, -EDQUOT - The disk is full: finish the file.
- * * -EFBIG - The file is as large as RLIMIT_FSIZE allows, and SIGXFSZ, unless the program
- *   handles it, ends the program.
+ * * -EFBIG - The file is as large as RLIMIT_FSIZE allows. SIGXFSZ ends the program unless it
+ *   handles that signal.
  * * -EALREADY - The file is finished.
  * * -ENOMEM - There is no memory.
  */
 int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_batch *batch);
 
 /**
- * struct tracemap_dat_figures - what a file has by now
+ * struct tracemap_dat_figures - what a file holds by now
  * @events: events in the file
  * @lost: events that were overwritten or dropped since it was begun, and those of
  *	@unwritten
  * @unwritten: events that were taken out of the buffers and not written
  * @bytes: bytes of data, not compressed
- * @error: why the file takes no more, a negative errno; 0: it does
- * @at_least: whether more events were lost than @lost, and it is not known, or not yet, how
- *	many
+ * @error: a negative errno, why the file takes no more; 0 if it still does
+ * @at_least: whether more events were lost than @lost, and their number is not known, or not
+ *	yet
  */
 struct tracemap_dat_figures {
 	uint64_t events;
@@ -149,33 +150,33 @@ struct tracemap_dat_figures {
 };
 
 /**
- * tracemap_dat_figures - tell what a file has by now
+ * tracemap_dat_figures - say what a file holds by now
  * @dat: the handle
  * @figures: filled
  *
- * The kernel counts the events that were consumed. Where other programs consume, too, theirs
- * are in @events.
+ * The kernel counts the events that were consumed. If other programs consume, too, @events
+ * includes theirs.
  */
 void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures *figures);
 
 /**
  * tracemap_dat_finish - make the file whole
- * @dat: the handle, whose file takes nothing any more
+ * @dat: the handle, whose file then takes nothing more
  *
- * First switch tracing off, and take what there is: the kernel's counters then tell the
- * losses that no sub-buffer has told, and the file gets their number.
+ * First switch tracing off, and take what there is: the kernel's counters then include the
+ * losses that no sub-buffer has reported, and the file gets their number.
  *
- * What became known during the recording, such as names of processes, is read again. Then
- * the data are moved into the file: where the file system can share blocks between files,
- * nothing is copied for that. Elsewhere what was copied is freed step by step, so that a
+ * The call reads again what became known during the recording, such as names of processes.
+ * Then it moves the data into the file: where the file system can share blocks between
+ * files, it copies nothing. Elsewhere it frees what it has copied step by step, so that a
  * full disk has room.
  *
- * Return: 0, or a negative errno, which may be one of write(2). Either the file is whole then,
- * and only lacks what became known, or is not compressed; or, if it has a name,
- * tracemap_dat_restore() makes it whole when the reason is gone
+ * Return: 0, or a negative errno, which may be one of write(2). After an error, either the
+ * file is whole, and only lacks what became known, or is not compressed; or, if it has a
+ * name, tracemap_dat_restore() makes it whole when the reason is gone
  * * -ENOSPC, -EDQUOT - The disk is full.
- * * -EPIPE - The reader of a pipe has ended, and SIGPIPE, unless the program handles it, ends
- *   the program.
+ * * -EPIPE - The reader of a pipe has ended. SIGPIPE ends the program unless it handles that
+ *   signal.
  * * -EALREADY - The function was called before: it can be called once.
  * * -ENOMEM - There is no memory.
  */
@@ -190,18 +191,19 @@ int tracemap_dat_finish(struct tracemap_dat *dat);
 void tracemap_dat_close(struct tracemap_dat *dat);
 
 /**
- * tracemap_dat_restore - finish a file whose program has ended before it did
+ * tracemap_dat_restore - finish a file whose program ended before it finished the file
  * @path: the name of the file
  *
  * A file that is whole is not changed, and neither is any file beside it.
  *
  * Return: 0, or a negative errno, which may be one of open(2) or write(2). After the first
- * five all files are as they were
+ * five of these, all files are as they were
  * * -EBUSY - It is being recorded.
  * * -EINVAL - This library did not begin it, or a @path.cpuN does not belong to it.
  * * -ENODATA - A @path.cpuN is missing: put it back.
- * * -EEXIST - It is whole, and a @path.cpuN or @path.new that is there is not of it.
- * * -ENOTRECOVERABLE - It was cut, and what is missing is nowhere else.
+ * * -EEXIST - It is whole, and there is a @path.cpuN or @path.new that does not belong to
+ *   it.
+ * * -ENOTRECOVERABLE - It was truncated, and what is missing is nowhere else.
  * * -ENOSPC, -EDQUOT - The disk is full: call again when there is room.
  */
 int tracemap_dat_restore(const char *path);

@@ -37,16 +37,16 @@ struct tep_event;
 
 /**
  * tracemap_find_dir - find the folder of an instance, or of the top level
- * @dir: set to the folder, which is to be freed by free(3); NULL on failure
+ * @dir: set to the folder, which the caller frees by free(3); NULL on failure
  * @instance: the name of the instance; NULL for the top level
  *
- * It mounts nothing and makes nothing.
+ * It mounts nothing and creates nothing.
  *
  * Return: 0, or a negative errno
  * * -ENOENT - There is no tracefs: mount it.
  * * -ENXIO - There is no such instance: make its folder in instances/.
- * * -EINVAL - That cannot be the name of an instance: it is empty, begins with a dot, or
- *   has a slash in it.
+ * * -EINVAL - No instance can have that name: it is empty, begins with a dot, or has a
+ *   slash in it.
  * * -EACCES - Only root may look there.
  * * -ENOMEM - There is no memory.
  */
@@ -71,8 +71,8 @@ int tracemap_find_instances(int (*each)(const char *name, void *arg), void *arg)
  * @room: bytes allocated
  * @error: -ENOMEM if something could not be appended, else 0
  *
- * It begins as TRACEMAP_LINE_INIT. After an error nothing is appended any more, and the
- * error stays, until tracemap_line_free(): it is enough to look at @error at the end.
+ * Initialize it with TRACEMAP_LINE_INIT. After an error nothing more is appended, and
+ * the error stays, until tracemap_line_free(): it is enough to check @error at the end.
  */
 struct tracemap_line {
 	char *text;
@@ -94,7 +94,7 @@ void tracemap_line_put(struct tracemap_line *line, const void *text, size_t leng
 /**
  * tracemap_line_printf - append what printf(3) would print
  * @line: the line
- * @format: the format, as of printf(3)
+ * @format: the format, as for printf(3)
  */
 void tracemap_line_printf(struct tracemap_line *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -114,8 +114,8 @@ struct tracemap_decoder;
  * @d: set to a new handle; NULL on failure
  * @dir: the folder of the instance that the events come from, see tracemap_find_dir()
  *
- * Make it when the clock is set and the events are switched on: the formats of these are
- * read now, those of other events when the first of them is decoded.
+ * Make it when the clock is set and the events are enabled: it reads their formats now,
+ * those of other events when the first of them is decoded.
  *
  * Return: 0, or a negative errno
  * * -ENOENT - There is no such folder: see tracemap_find_dir().
@@ -127,17 +127,18 @@ int tracemap_decoder_new(struct tracemap_decoder **d, const char *dir);
 /**
  * tracemap_decoder_new_tep - make a decoder for the events of a file
  * @d: set to a new handle; NULL on failure
- * @tep: the handle of libtraceevent that was filled from the file, as that of
- *	tracecmd_get_tep(); it has to stay until tracemap_decoder_free(), which does not
+ * @tep: a handle of libtraceevent that was filled from the file, such as that of
+ *	tracecmd_get_tep(); it has to exist until tracemap_decoder_free(), which does not
  *	free it
  * @tracer: the tracer that wrote the events, for tracemap_text(); NULL for "nop"
  * @clock: the name of the clock of the time stamps; NULL for one of nanoseconds
  *
- * The formats, and the names of processes and functions, are those that @tep has. It does
- * not tell the module of a function, which the kernel prints behind "name+0x10/0x40".
+ * The formats, and the names of processes and functions, are those that @tep has. It
+ * does not know the module of a function, which the kernel prints after
+ * "name+0x10/0x40".
  *
  * Return: 0, or a negative errno
- * * -EINVAL - The events are of a machine with the other byte order.
+ * * -EINVAL - The events come from a machine with the other byte order.
  * * -ENOENT - @tep does not have the formats of the system "ftrace".
  * * -ENOMEM - There is no memory.
  */
@@ -154,8 +155,8 @@ void tracemap_decoder_free(struct tracemap_decoder *d);
  * tracemap_decoder_refresh - read the names of processes anew
  * @d: the decoder
  *
- * The decoder does it by itself from time to time. Call this where a name is known to
- * have changed.
+ * The decoder does so by itself from time to time. Call this when you know that a name
+ * has changed.
  */
 void tracemap_decoder_refresh(struct tracemap_decoder *d);
 
@@ -163,9 +164,9 @@ void tracemap_decoder_refresh(struct tracemap_decoder *d);
  * tracemap_decoder_prepare - read the names of the kernel's functions now
  * @d: the decoder
  *
- * Else they are read from /proc/kallsyms when the first event that has one is printed,
- * which takes a tenth of a second: a buffer may overflow meanwhile. Call this before the
- * events come.
+ * Otherwise the decoder reads them from /proc/kallsyms when it prints the first event
+ * that has one, which takes a tenth of a second: a buffer may overflow meanwhile. Call
+ * this before the events come.
  */
 void tracemap_decoder_prepare(struct tracemap_decoder *d);
 
@@ -173,7 +174,7 @@ void tracemap_decoder_prepare(struct tracemap_decoder *d);
  * tracemap_decoder_tep - the handle of libtraceevent, for all that is not offered here
  * @d: the decoder
  *
- * Return: the handle, which tracemap_decoder_free() will free
+ * Return: the handle, which tracemap_decoder_free() frees
  */
 struct tep_handle *tracemap_decoder_tep(const struct tracemap_decoder *d);
 
@@ -196,12 +197,12 @@ struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id);
 const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid);
 
 /**
- * tracemap_decoder_learn - take the names of processes that an event tells
+ * tracemap_decoder_learn - take the names of processes from an event
  * @d: the decoder
  * @rec: the event
  *
  * tracemap_text() and tracemap_json() do so with the events that they print. This is for
- * those that are not printed: sched_switch, for one, tells the names of two processes.
+ * those that are not printed: sched_switch, for example, has the names of two processes.
  */
 void tracemap_decoder_learn(struct tracemap_decoder *d, const struct tracemap_record *rec);
 
@@ -233,10 +234,10 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
  * @line: what to append to
  *
  * The text is a line that ends with a newline. A loss, a reset, and an event with
- * TRACEMAP_LATE have a line of their own before it. An event whose format is gone, as
- * its module is, is shown as "unknown_event" with its bytes in hexadecimal.
+ * TRACEMAP_LATE have a line of their own before it. An event whose format is gone,
+ * because its module is, is shown as "unknown_event" with its bytes in hexadecimal.
  *
- * If the tracer was function_graph when the decoder was made, or was told to be it, calls
+ * If the tracer was function_graph when the decoder was made, or was said to be, calls
  * and returns become a tree, and a call is appended together with the next event of its
  * CPU, or by tracemap_text_end().
  *
@@ -251,7 +252,7 @@ int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
  * @d: the decoder
  * @line: what to append to
  *
- * Call it at the end, and when no event comes for now.
+ * Call it at the end, and when there is no event for now.
  *
  * Return: 0, or a negative errno, one of those of tracemap_text()
  */
@@ -264,8 +265,8 @@ int tracemap_text_end(struct tracemap_decoder *d, struct tracemap_line *line);
  * @line: what to append to
  *
  * A loss is an object of its own before the event, with the number of lost events in
- * "lost", or null where the number is not known. So is a reset, with "reset":true. It
- * has no "ts" where no event follows and the time is not known. An event with
+ * "lost", or null where the number is not known. So is a reset, with "reset":true. Such
+ * an object has no "ts" where no event follows and the time is not known. An event with
  * TRACEMAP_LATE has "late":true. An event whose format is gone has its "id", and its
  * bytes in hexadecimal as "data".
  *
@@ -277,7 +278,7 @@ int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 /**
  * tracemap_json_string - append bytes as a JSON string, with its quotes
  * @line: the line
- * @text: the bytes; those that are no UTF-8 become U+FFFD
+ * @text: the bytes; those that are not UTF-8 become U+FFFD
  * @length: how many bytes
  */
 void tracemap_json_string(struct tracemap_line *line, const char *text, size_t length);

@@ -56,17 +56,15 @@ struct trace_live_index;
 
 /**
  * enum tracemap_way - how a buffer is read
- * @TRACEMAP_CONSUME: the cheapest way to consume that there is: TRACEMAP_MAP where the
- *	mapping is cheap, and no snapshot keeps the buffer from being mapped, else
- *	TRACEMAP_READ
+ * @TRACEMAP_CONSUME: the cheapest way to consume: TRACEMAP_MAP where the mapping is cheap
+ *	and no snapshot keeps the buffer from being mapped, else TRACEMAP_READ
  * @TRACEMAP_READ: by read(2), which copies the events; every kernel can do it
  * @TRACEMAP_MAP: by mmap(2) and TRACE_MMAP_IOCTL_GET_READER. Mainline kernels can do
  *	it from 6.10 on, but there read(2) is cheaper
- * @TRACEMAP_OBSERVE: by the live view: no event is taken from a consumer, and reading
- *	costs no system call. Events that others have consumed are shown, too, until
- *	they are overwritten. While the live view is open, the buffer cannot be
- *	resized and no snapshot can be taken (EBUSY), but current_tracer can be
- *	changed
+ * @TRACEMAP_OBSERVE: by the live view: it takes no event from a consumer, and reading
+ *	costs no system call. It also shows events that others have consumed, until they
+ *	are overwritten. While the live view is open, the buffer cannot be resized and no
+ *	snapshot can be taken (EBUSY), but current_tracer can be changed
  */
 enum tracemap_way {
 	TRACEMAP_CONSUME,
@@ -86,21 +84,21 @@ enum {
 	TRACEMAP_FRESH		= 1 << 10, /* set by a source: see struct tracemap_source */
 };
 
-/* Events were lost, and the kernel does not tell how many. */
+/* Events were lost, and the kernel does not say how many. */
 #define TRACEMAP_MISSED_UNKNOWN		UINT64_MAX
 
 /**
  * struct tracemap_options - how to open buffers
  * @size: sizeof(struct tracemap_options), since a later version may add members
  * @way: how to read, see libtracemap(3)
- * @flags: TRACEMAP_FROM_NOW passes over the events that are there, which, unless the
- *	buffer is observed, means that they are consumed. TRACEMAP_IN_PLACE observes
- *	without a copy, see tracemap_cpu_accept()
- * @nr_cpus: how many numbers @cpus has; 0 for all CPUs that have a buffer
+ * @flags: TRACEMAP_FROM_NOW passes over the events that are there already; unless the
+ *	buffer is observed, this consumes them. TRACEMAP_IN_PLACE observes without a copy,
+ *	see tracemap_cpu_accept()
+ * @nr_cpus: how many numbers @cpus holds; 0 for all CPUs that have a buffer
  * @cpus: which CPUs to open, by number; each of them must have a buffer
- * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for
- *	what buffer_percent of the instance says
- * @ahead_bytes: how much memory all these CPUs together may take for what
+ * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for the
+ *	instance's buffer_percent
+ * @ahead_bytes: how much memory all these CPUs together may use for what
  *	tracemap_merge_next() reads ahead and tracemap_until_now() copies; 0 for 64 MiB
  */
 struct tracemap_options {
@@ -116,7 +114,7 @@ struct tracemap_options {
 /**
  * tracemap_default_options - the options that NULL stands for
  *
- * Begin with these, and set what shall be different.
+ * Begin with these, and set what is to be different.
  *
  * Return: options to consume in the cheapest way, from the oldest event on, with waits
  * that any event ends
@@ -132,25 +130,25 @@ static inline struct tracemap_options tracemap_default_options(void)
 }
 
 /*
- * Programs have the size of a record compiled in, and fill it by themselves, since
- * tracemap_merge_next() is inline. What a later version adds takes the reserved room, and
- * is valid only where a flag says so.
+ * Programs have the size of a record compiled in, and fill records themselves, since
+ * tracemap_merge_next() is inline. Members that a later version adds use the reserved
+ * room, and are valid only where a flag says so.
  */
 
 /**
  * struct tracemap_record - one event, or the loss of events
  * @ts: time stamp, in units of the trace clock
- * @data: the event, where it lies, until the next call that moves on in the same
- *	source. NULL if there is no event: then @missed or @flags tell what happened
- *	at @ts, which is 0 if the time is not known
+ * @data: the event, in place; valid until the next call that moves on in the same source.
+ *	NULL if there is no event: then @missed or @flags say what happened at @ts, which
+ *	is 0 if the time is not known
  * @size: bytes of @data, rounded up to 4 by the kernel
  * @cpu: the number of the CPU whose buffer it comes from
  * @flags: TRACEMAP_RESET if the buffer was emptied right before; TRACEMAP_LATE if the
  *	record is older than one that a merge has handed out
  * @missed: how many events of that CPU were lost right before this one;
- *	TRACEMAP_MISSED_UNKNOWN if the kernel does not tell the number
+ *	TRACEMAP_MISSED_UNKNOWN if the kernel does not give the number
  *
- * A loss that no event follows as yet comes as a record without data, and so does
+ * A loss that no event follows yet comes as a record without data, and so does
  * TRACEMAP_RESET.
  */
 struct tracemap_record {
@@ -187,8 +185,8 @@ struct tracemap_cpu;
 
 /*
  * Programs have the layout of the iterator compiled in, by this structure and by
- * tracemap_merge_next(). What a later version adds to it takes the reserved room, so that
- * the other members stay where they are.
+ * tracemap_merge_next(). Members that a later version adds to it use the reserved room,
+ * so that the other members stay where they are.
  */
 
 /**
@@ -200,9 +198,9 @@ struct tracemap_cpu;
  * @cpu: the number of the CPU
  * @events: how many records the caller has gone through
  *
- * Go through it by tracemap_batch_next(). Quicker, as quick as parsing alone: copy
- * @it, go through the copy by subbuf_next(), store it back, and add the number of
- * records to @events.
+ * Go through it by tracemap_batch_next(). To be as quick as parsing alone, copy @it, go
+ * through the copy by subbuf_next(), store it back, and add the number of records to
+ * @events.
  */
 struct tracemap_batch {
 	struct subbuf_iter it;
@@ -238,7 +236,7 @@ static inline bool tracemap_batch_next(struct tracemap_batch *b,
  * @cpu: set to a new handle; left alone on failure
  * @dir: the folder of the instance: /sys/kernel/tracing, or one in instances/ there
  * @number: the number of the CPU
- * @options: as for tracemap_open(), but @nr_cpus, @cpus and @wake_bytes do not matter.
+ * @options: as for tracemap_open(), but @nr_cpus, @cpus and @wake_bytes are ignored.
  *	NULL: consume, from the oldest event on
  *
  * If another consumer has read a part of the oldest sub-buffer, the records begin
@@ -251,17 +249,17 @@ int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
 /**
  * tracemap_cpu_open_file - read sub-buffers out of a file or a pipe
  * @cpu: set to a new handle; left alone on failure
- * @fd: the file, which is read from its present position on. It stays the caller's, who
+ * @fd: the file, which is read from its present position on. The caller keeps it, and
  *	must not close it before the handle
- * @number: any number, which the records shall have as their CPU
- * @format: the layout of the sub-buffers, see subbuf_format_parse(); events/header_page
- *	of the kernel that wrote the file tells it
+ * @number: any number, which the records get as their CPU
+ * @format: the layout of the sub-buffers, see subbuf_format_parse(); it is in
+ *	events/header_page of the kernel that wrote the file
  *
- * The file has one sub-buffer behind the other, as a copy of trace_pipe_raw has. Make a
- * pipe O_NONBLOCK, else taking a record waits for it.
+ * The file holds one sub-buffer after the other, as a copy of trace_pipe_raw does. Make a
+ * pipe O_NONBLOCK, or else taking a record waits for it.
  *
  * Return: 0, or a negative errno
- * * -EINVAL - There cannot be such a format: fill it by subbuf_format_parse().
+ * * -EINVAL - No sub-buffer can have such a format: fill it by subbuf_format_parse().
  * * -EBADF - @fd is no open file.
  * * -ENOMEM - There is no memory.
  */
@@ -272,29 +270,30 @@ int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
  * tracemap_cpu_close - close one CPU's buffer, or a file
  * @cpu: the handle, or NULL, but not one that tracemap_get_cpu() returned
  *
- * Its records and batches are gone. What was fetched from a consumed buffer and not
- * looked at is lost.
+ * Its records and batches are no longer valid. Records that were fetched from a consumed
+ * buffer and not looked at are lost.
  */
 void tracemap_cpu_close(struct tracemap_cpu *cpu);
 
 /**
  * tracemap_cpu_fetch - get the new records of a sub-buffer at once
  * @cpu: the handle
- * @batch: set to the records, if there are any. They belong to the handle, and are
- *	valid until the next call that fetches from it
+ * @batch: set to the records, if there are any. The handle owns them, and they are valid
+ *	until the next call that fetches from it
  *
- * A batch begins behind the last record that tracemap_cpu_next() or the caller of
- * tracemap_cpu_fetch() took. The next call gives again what the caller has not gone
- * through, as @it of the batch says, then without the loss. A batch may have no record,
- * and only tell a loss or a reset.
+ * A batch begins after the last record that tracemap_cpu_next() or the caller of
+ * tracemap_cpu_fetch() took. The next call returns once more the records that the caller
+ * has not gone through, which @it of the batch says, but without the loss. A batch may
+ * have no records, and only report a loss or a reset.
  *
- * Return: 1 if there is something, 0 if there is nothing yet, or a negative errno,
- * for a file whatever read(2) says
- * * -ENODATA - The file is at its end, or the observer at that of tracemap_until_now().
+ * Return: 1 if there is something, 0 if there is nothing yet, or a negative errno, for a
+ * file any of read(2)
+ * * -ENODATA - The file is at its end, or the observer has reached the end that
+ *   tracemap_until_now() set.
  * * -EBADMSG - The sub-buffer is damaged, or a file ends within one. Records handed out
- *   before are good, the rest of the sub-buffer is lost; it is counted as missed only if
- *   the buffer is observed. Call again to go on behind the damage.
- * * -EPROTO - The kernel says what cannot be: close the handle.
+ *   before are good, and the rest of the sub-buffer is lost; it counts as missed only if
+ *   the buffer is observed. Call again to go on after the damage.
+ * * -EPROTO - What the kernel says about the buffer cannot be true: close the handle.
  * * -EINTR - A signal ended the wait for a file that can wait: call again.
  */
 int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch);
@@ -303,12 +302,12 @@ int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch);
  * tracemap_cpu_accept - ask whether what was read in place is what the kernel wrote
  * @cpu: the handle, after tracemap_cpu_fetch()
  *
- * The writer may overwrite what an observer is reading. A batch is therefore a copy
- * that was checked, unless the handle was opened with TRACEMAP_IN_PLACE: then it is the
- * buffer itself, and what was read of it is valid only if this call returns 1.
- * Until then, do nothing that cannot be undone. Before the call, the batch must have its
- * iterator where reading ended, and the number of records in @events. A batch that was
- * not accepted is given again by the next tracemap_cpu_fetch().
+ * The writer may overwrite what an observer is reading. A batch is therefore a copy that
+ * was checked, unless the handle was opened with TRACEMAP_IN_PLACE: then it is the buffer
+ * itself, and what was read of it is valid only if this call returns 1. Until then, do
+ * nothing that cannot be undone. Before the call, the batch must have its iterator where
+ * reading ended, and the number of records in @events. The next tracemap_cpu_fetch()
+ * returns once more a batch that was not accepted.
  *
  * Return: 1 if all of it is what the kernel wrote, which is always so without
  * TRACEMAP_IN_PLACE; 0 if none of it is, its loss included, because it was overwritten
@@ -340,24 +339,24 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
 
 /**
  * tracemap_cpu_until_now - let an observer end at what the buffer holds by now
- * @cpu: the handle, of a buffer that is opened with TRACEMAP_OBSERVE
+ * @cpu: the handle of a buffer that was opened with TRACEMAP_OBSERVE
  *
- * The handle tells -ENODATA behind the last event that was committed before the call,
- * though the writer goes on. What there is before is copied by the call, as far as
- * @ahead_bytes of the options goes, so that the caller may take its time. Events which the
- * writer overwrites before they are copied are told as missed, to the last one; those that
- * were overwritten before the handle was opened, or come after the call, are not. If the
- * buffer is emptied meanwhile, a last record without data has TRACEMAP_RESET, and as missed
- * all that was not copied.
+ * After the last event that was committed before the call, the handle returns -ENODATA,
+ * although the writer goes on. The call copies the events up to there, as far as
+ * @ahead_bytes of the options allows, so that the caller may take its time. Events that
+ * the writer overwrites before they are copied are reported as missed, in exact numbers;
+ * those that were overwritten before the handle was opened, or come after the call, are
+ * not. If the buffer is emptied meanwhile, a last record without data has TRACEMAP_RESET,
+ * and counts as missed all events that were not copied.
  *
- * Another call moves the end to what there is then, and the handle goes on behind what was
- * read.
+ * Another call moves the end to the last event by then, and the handle goes on after what
+ * was read.
  *
  * Return: 0, or a negative errno
- * * -EOPNOTSUPP - The buffer is consumed, or the handle is of a file: open the buffer with
- *   TRACEMAP_OBSERVE.
- * * -EAGAIN - The buffer is being emptied, or the writer is too quick, again and again: try
- *   later.
+ * * -EOPNOTSUPP - The buffer is consumed, or the handle is that of a file: open the
+ *   buffer with TRACEMAP_OBSERVE.
+ * * -EAGAIN - The buffer was being emptied, or the writer was too quick, at each of
+ *   several tries: try later.
  */
 int tracemap_cpu_until_now(struct tracemap_cpu *cpu);
 
@@ -373,8 +372,8 @@ int tracemap_cpu_number(const struct tracemap_cpu *cpu);
  * tracemap_cpu_way - how the buffer is read
  * @cpu: the handle
  *
- * Return: TRACEMAP_READ, TRACEMAP_MAP or TRACEMAP_OBSERVE, where TRACEMAP_CONSUME was
- * asked for the one that was chosen
+ * Return: TRACEMAP_READ, TRACEMAP_MAP or TRACEMAP_OBSERVE; if TRACEMAP_CONSUME was asked
+ * for, the way that was chosen
  */
 enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu);
 
@@ -395,9 +394,9 @@ const char *tracemap_way_name(enum tracemap_way way);
  * @used: sub-buffers that hold unread events
  * @nr_subbufs: sub-buffers of the buffer
  * @subbuf_size: bytes of a sub-buffer
- * @epoch: changes when the buffer is emptied, and all counts begin anew
+ * @epoch: changes when the buffer is emptied, which restarts all counts
  * @ahead: events that a merge has read ahead into this handle and not handed out; no
- *	other reader has them
+ *	other reader gets them
  */
 struct tracemap_figures {
 	uint64_t committed;
@@ -419,8 +418,8 @@ struct tracemap_figures {
  * @f: the figures
  *
  * A consumer that has caught up has consumed events of the sub-buffer that is being
- * written, which @committed does not count yet. Where @consumed is beyond @committed
- * for that reason, the buffer is taken to have none.
+ * written, which @committed does not count yet. Where @consumed exceeds @committed for
+ * that reason, the buffer counts as having none.
  *
  * Return: the number of events that no consumer has read, and those of @ahead
  */
@@ -438,12 +437,11 @@ static inline uint64_t tracemap_figures_unread(const struct tracemap_figures *f)
  *
  * Where the CPU is mapped or observed, and the kernel has the live view, this costs no
  * system call, and does not count events of the sub-buffer that is being written.
- * Elsewhere it reads per_cpu/cpuN/stats: then @used is an estimate from the bytes
- * unread, @nr_subbufs one from buffer_size_kb unless the CPU is mapped, and @epoch is
- * 0.
+ * Elsewhere it reads per_cpu/cpuN/stats: then @used is an estimate from the unread bytes,
+ * @nr_subbufs is one from buffer_size_kb unless the CPU is mapped, and @epoch is 0.
  *
  * Return: 0, or a negative errno, which may be one of reading that file
- * * -EAGAIN - The buffer is being emptied, or the writer is too quick: try again later.
+ * * -EAGAIN - The buffer was being emptied, or the writer was too quick: try again later.
  * * -EOPNOTSUPP - A file has no figures.
  */
 int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
@@ -490,8 +488,8 @@ struct tracemap_raw {
  * @raw: filled; good until the handle is closed
  *
  * The memory may be read at any time, by the rules of linux/trace_mmap.h and
- * linux/trace_live.h. A caller of TRACE_MMAP_IOCTL_GET_READER should take no records
- * by the same handle.
+ * linux/trace_live.h. A program that calls TRACE_MMAP_IOCTL_GET_READER should take no
+ * records by the same handle.
  *
  * Return: 0
  */
@@ -514,7 +512,8 @@ struct tracemap;
  * Return: 0, or a negative errno
  * * -ENOENT - There are no buffers in @dir: mount tracefs, make the instance, or correct
  *   the name.
- * * -EACCES, -EPERM - Only root may read them, or whoever has been given the files.
+ * * -EACCES, -EPERM - Only root, and users who were given access to the files, may read
+ *   them.
  * * -ENXIO - No CPU has a buffer, or one of @cpus does not exist or has not been up since
  *   the instance was made: name those that are in per_cpu/.
  * * -EOPNOTSUPP - This kernel, or machine, cannot read in this way: open the buffers with
@@ -529,9 +528,9 @@ struct tracemap;
  *   smaller, or read fewer CPUs.
  * * -EMFILE, -ENFILE - Too many files are open: raise the limit. A CPU needs two.
  * * -EOVERFLOW - The buffer is too large for a 32-bit program to map: use TRACEMAP_READ.
- * * -EAGAIN - The buffer is being emptied, again and again: try later.
- * * -EPROTO - The kernel describes its buffers in a way that is not understood: a newer
- *   library is needed.
+ * * -EAGAIN - The buffer was being emptied at each of several tries: try later.
+ * * -EPROTO - The kernel describes its buffers in a way that this library does not know:
+ *   use a newer one.
  */
 int tracemap_open(struct tracemap **t, const char *dir,
 		  const struct tracemap_options *options);
@@ -540,7 +539,7 @@ int tracemap_open(struct tracemap **t, const char *dir,
  * tracemap_close - close the buffers of an instance
  * @t: the handle, or NULL
  *
- * The handles of its CPUs are gone, too.
+ * This closes the handles of its CPUs, too.
  */
 void tracemap_close(struct tracemap *t);
 
@@ -549,11 +548,11 @@ void tracemap_close(struct tracemap *t);
  * @t: the handle
  *
  * The new CPUs get the highest indices, and are read as the options of tracemap_open()
- * say. If these named @cpus, no others are opened. A CPU that goes down keeps its
- * buffer, and needs nothing.
+ * say. If these named @cpus, no others are opened. A CPU that goes down keeps its buffer,
+ * and needs no call.
  *
  * Return: how many CPUs are new, or a negative errno, one of those of tracemap_open();
- * CPUs that were opened before the error stay
+ * CPUs that were opened before the error stay open
  */
 int tracemap_rescan(struct tracemap *t);
 
@@ -570,7 +569,7 @@ unsigned int tracemap_nr_cpus(const struct tracemap *t);
  * @t: the handle
  * @i: an index, from 0; this is not the number of the CPU
  *
- * Return: the handle, which tracemap_close() will close; NULL if @i is not below
+ * Return: the handle, which tracemap_close() closes; NULL if @i is not below
  * tracemap_nr_cpus()
  */
 struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i);
@@ -580,7 +579,8 @@ struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i);
  * @t: the handle, opened with TRACEMAP_OBSERVE
  *
  * This is tracemap_cpu_until_now() for each CPU. A merge of these CPUs is at its end,
- * -ENODATA, when all of them are. It does not go on after another call: begin a new one.
+ * -ENODATA, when all of them are. The merge does not go on after another call: begin a
+ * new one.
  *
  * Return: 0, or a negative errno, one of those of tracemap_cpu_until_now()
  */
@@ -593,17 +593,17 @@ int tracemap_until_now(struct tracemap *t);
  *	0 only asks
  *
  * Take all there is, then wait. The wait ends when as many bytes of a CPU are unread as
- * @wake_bytes of the options says, or, if that is 0, when buffer_percent of the instance
+ * @wake_bytes of the options says, or, if that is 0, when the instance's buffer_percent
  * is reached. Where the kernel can only do the latter, and neither is 0, the call looks
  * at the buffers after 1, 2, 4 and so on up to 64 milliseconds.
  *
- * A CPU of which the caller has something in hand, such as half a batch, does not end
- * the wait unless all CPUs have: the caller waits for the others. A CPU whose records wait
- * in a merge ends the wait only when its buffer fills, so that the merge can read ahead.
- * The call moves on: data of records already taken are gone.
+ * If the caller still holds something of a CPU, such as half a batch, that CPU does not
+ * end the wait, unless this is so for all CPUs: the caller waits for the others. A CPU
+ * whose records wait in a merge ends the wait only when its buffer fills, so that the
+ * merge can read ahead. The call makes data of records that were taken before invalid.
  *
- * Return: 1 if there is something, even if that is an error of taking it; 0 if the time
- * is over; or a negative errno
+ * Return: 1 if there is something, even if taking it will fail; 0 if the time is over; or
+ * a negative errno
  * * -EINTR - A signal came: handle it, and wait again.
  * * -ENOMEM, -ENOSPC - epoll_ctl(2) has no room for more files: raise
  *   /proc/sys/fs/epoll/max_user_watches.
@@ -623,14 +623,14 @@ int tracemap_fd(const struct tracemap *t);
 
 /**
  * tracemap_arm - prepare the descriptor of tracemap_fd() for a wait
- * @t: the handle, of whose CPUs all was taken
+ * @t: the handle; take everything from its CPUs before
  *
  * This tells the kernel how far each CPU was read, as tracemap_wait() does before it
  * sleeps.
  *
- * Return: 0 if the descriptor tells all that comes; a positive number of milliseconds,
- * after which to look at the CPUs even if the descriptor did not become readable; or a
- * negative errno, one of those of tracemap_wait()
+ * Return: 0 if the descriptor becomes readable whenever something comes; a positive
+ * number of milliseconds, after which to look at the CPUs even if the descriptor did not
+ * become readable; or a negative errno, one of those of tracemap_wait()
  */
 int tracemap_arm(struct tracemap *t);
 
@@ -641,7 +641,7 @@ struct tracemap_merge;
 /**
  * struct tracemap_source - anything that has records in the order of time
  * @size: sizeof(struct tracemap_source), since a later version may add members
- * @cpu: the number that its records shall have as their CPU
+ * @cpu: the number that its records get as their CPU
  * @arg: the first argument of both functions
  * @next: a function that fills @rec and returns 1, or that returns 0 for nothing yet,
  *	-ENODATA for the end, or another negative errno. The record has to stay valid
@@ -649,10 +649,11 @@ struct tracemap_merge;
  * @release: a function that is called when the record is no longer used, before @next is
  *	called again; may be NULL
  *
- * While other sources have nothing, a record waits for @delay_ns of the merge from when
- * it was found. A source that finds several records at once has to set TRACEMAP_FRESH in
- * the flags of the first of them each time, so that the others wait from then, too. For
- * a source that never sets it, they wait from the first record after it had nothing.
+ * While other sources have nothing, a record waits until @delay_ns of the merge have
+ * passed since it was found. A source that finds several records at once has to set
+ * TRACEMAP_FRESH in the flags of the first of them each time, so that the time of the
+ * others counts from then, too. For a source that never sets it, that time counts from
+ * the first record after it had nothing.
  */
 struct tracemap_source {
 	size_t size;
@@ -678,10 +679,10 @@ struct tracemap_merge_options {
  * @m: set to a new handle; left alone on failure
  * @options: how to merge; NULL for a delay of 10 milliseconds
  *
- * If @options is NULL, and all that is merged are CPUs whose buffers have a live index,
- * the delay is 1 millisecond, but the merge ends at most 100 waits a second: each wait
- * that ends wakes up the caller, which writes events where idling, timers or scheduling
- * are traced, and these have to wait as well.
+ * If @options is NULL, and the merge has only CPUs whose buffers have a live index, the
+ * delay is 1 millisecond, but the merge ends at most 100 waits a second: each wait that
+ * ends wakes the caller, which writes events where idling, timers or scheduling are
+ * traced, and these have to wait as well.
  *
  * Return: 0, or a negative errno
  * * -EINVAL - The options have no @size.
@@ -695,8 +696,8 @@ int tracemap_merge_new(struct tracemap_merge **m,
  * tracemap_merge_free - end a merge
  * @m: the merge, or NULL
  *
- * Call it before what was added is closed, which it does not do. Records that were not
- * handed out are the next that their tracemap_cpu has.
+ * Call it before you close what was added; it does not close that itself. Records that
+ * were not handed out are the next that their tracemap_cpu returns.
  */
 void tracemap_merge_free(struct tracemap_merge *m);
 
@@ -712,7 +713,7 @@ int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t);
 /**
  * tracemap_merge_add_cpu - add one CPU
  * @m: the merge
- * @cpu: its handle; as long as the merge has it, only the merge may take from it
+ * @cpu: its handle; as long as it is in the merge, only the merge may take from it
  *
  * Return: 0, or a negative errno
  * * -EEXIST - The CPU is in this merge already.
@@ -739,7 +740,7 @@ int tracemap_merge_add_source(struct tracemap_merge *m,
  * @m: the merge
  * @rec: filled, if there is a record; its data are valid until the next call
  *
- * It is for other languages, which cannot use what is inline in C.
+ * It is for other languages, which cannot use C's inline functions.
  *
  * Return: what tracemap_merge_next() returns
  */
@@ -754,7 +755,8 @@ int tracemap_merge_take(struct tracemap_merge *m, struct tracemap_record *rec);
  * @size: bytes of @data
  * @before: where that record begins in its sub-buffer
  *
- * It keeps that record for later, and hands out the oldest one, of another source.
+ * It keeps that record for later, and hands out the oldest one, which is another
+ * source's.
  *
  * Return: what tracemap_merge_next() returns
  */
@@ -764,11 +766,10 @@ int tracemap_merge_turn(struct tracemap_merge *m, struct tracemap_record *rec, u
 /**
  * tracemap_merge_timeout - how long to wait when the merge had no record
  * @m: the merge
- * @timeout_ms: how many milliseconds the caller wants to wait; a negative number is for
- *	ever
+ * @timeout_ms: how many milliseconds the caller wants to wait; a negative number means
+ *	for ever
  *
- * Return: @timeout_ms, or less if a record may go out earlier; hand it to
- * tracemap_wait()
+ * Return: @timeout_ms, or less if a record may go out earlier; pass it to tracemap_wait()
  */
 int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms);
 
@@ -776,14 +777,14 @@ int tracemap_merge_timeout(const struct tracemap_merge *m, int timeout_ms);
  * tracemap_merge_flush - hand out what there is, without waiting for older records
  * @m: the merge
  *
- * This holds until tracemap_merge_next() says that there is nothing more. It is for the
- * end, when no program writes events any more, or for when a delay is worse than a
- * record out of order.
+ * This holds until tracemap_merge_next() says that there is nothing more. Call it at the
+ * end, when no program writes events any more, or when a delay is worse than a record out
+ * of order.
  */
 void tracemap_merge_flush(struct tracemap_merge *m);
 
 /**
- * tracemap_merge_failed_cpu - tell which source the last error was of
+ * tracemap_merge_failed_cpu - say which source the last error came from
  * @m: the merge
  *
  * Return: the number that the records of that source have as their CPU; -1 if there was
@@ -792,9 +793,9 @@ void tracemap_merge_flush(struct tracemap_merge *m);
 int tracemap_merge_failed_cpu(const struct tracemap_merge *m);
 
 /*
- * How a struct tracemap_merge begins: the batch whose records go out now, and up to which
- * time stamp they may. A later version may make it longer; all behind it belongs to the
- * library.
+ * The start of a struct tracemap_merge: the batch whose records go out now, and up to
+ * which time stamp they may. A later version may make it longer; everything behind it
+ * belongs to the library.
  */
 struct tracemap_merge_head {
 	struct tracemap_batch *run;
@@ -806,18 +807,19 @@ struct tracemap_merge_head {
  * @m: the merge
  * @rec: filled, if there is a record; its data are valid until the next call
  *
- * A record is handed out when no older one can come: every other source has a later one,
- * or still has nothing @delay_ns after this one was found. If an older one comes
- * nevertheless, it is handed out at once, with TRACEMAP_LATE in its flags. No record is
- * dropped, and records of one source keep their order. Of records with the same time
- * stamp any may come first.
+ * A record is handed out when every other source has a later one, or still has nothing
+ * @delay_ns after this one was found: then no older one should come. If an older one
+ * comes nevertheless, it is handed out at once, with TRACEMAP_LATE in its flags. No
+ * record is dropped, and records of one source keep their order. Of records with the same
+ * time stamp any may come first.
  *
  * Return: 1 if there is a record, 0 if there is none yet or it has to wait, or a negative
  * errno, which may be one of a source. After the error of a source the next call goes on
- * with the other sources, and after -EINTR, and -EBADMSG of a CPU, with that one as well
+ * with the other sources; after -EINTR, and after -EBADMSG of a CPU, also with that
+ * source
  * * -ENODATA - All sources are at their end, or there are none.
- * * -EBADMSG - A sub-buffer of a CPU is damaged, and tracemap_merge_failed_cpu() tells of
- *   which: call again to go on behind the damage.
+ * * -EBADMSG - A sub-buffer of a CPU is damaged, and tracemap_merge_failed_cpu() says of
+ *   which: call again to go on after the damage.
  */
 static inline int tracemap_merge_next(struct tracemap_merge *m, struct tracemap_record *rec)
 {
