@@ -25,12 +25,12 @@ static const struct line lines[] = {
 	{ ABOUT_INSTANCE, ENOENT, "there is no such instance: mkdir makes one" },
 	{ ABOUT_INSTANCE, EEXIST, "there is such an instance already" },
 	{ ABOUT_INSTANCE, ENOMEM, "not enough memory for another set of buffers" },
-	{ ABOUT_INSTANCE, EBUSY, "somebody has a file of it open, or has mapped its buffers" },
+	{ ABOUT_INSTANCE, EBUSY, "a process has a file of it open, or has mapped its buffers" },
 
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
-	{ ABOUT_SETTING, EBUSY, "the buffers are mapped or read by somebody else" },
+	{ ABOUT_SETTING, EBUSY, "another process maps or reads the buffers" },
 	{ ABOUT_SETTING, ENOTUNIQ,
-	  "the CPUs have buffers of different sizes, which could not be put back" },
+	  "the CPUs have buffers of different sizes, which could not be restored" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
 
 	{ ABOUT_BUFFER, EBUSY, "a snapshot uses the buffers: remove snapshot and histogram triggers,"

@@ -402,8 +402,8 @@ static void json_info(const struct info *info)
 
 static const char help[] =
 	"usage: tracemap info [OPTION]...\n"
-	"Tell what this kernel can do, and how the other verbs would read it. It is tried in\n"
-	"an instance of its own; without root it tells what it can know.\n\n"
+	"Say what this kernel can do, and how the other verbs would read its buffers, by trying\n"
+	"in an instance of its own. Without root it says what it can find out.\n\n"
 	"      --json            one line of JSON\n"
 	"  -h, --help\n";
 

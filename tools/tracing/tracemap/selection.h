@@ -35,14 +35,14 @@
 #define SELECTION_HELP							\
 	"What to trace:\n"						\
 	"  -e, --event EVENT     SYSTEM:EVENT, SYSTEM, or a glob of either; repeat for more\n" \
-	"  -f, --filter EXPR     only such events of the -e before, e.g. 'prev_prio < 100'\n" \
+	"  -f, --filter EXPR     of the preceding -e, only such events: e.g. 'prev_prio < 100'\n" \
 	"  -p, --tracer NAME     a tracer, e.g. function\n"		\
 	"  -l, --function GLOB   only these functions, with -p function; repeat for more\n" \
 	"  -C, --cpus LIST       these CPUs, e.g. 0,2-3 (default: all)\n" \
 	"  -F, --child-only      only the command behind -- and its children\n" \
-	"  -i, --instance NAME   in this instance, / for the top level, and put back\n" \
-	"                        what is changed (default: one of its own)\n" \
-	"  -b, --buffer SIZE     bytes of buffer for each CPU, k, M, G understood\n" \
+	"  -i, --instance NAME   in this instance, / for the top level, and restore\n" \
+	"                        its settings (default: one of its own)\n" \
+	"  -b, --buffer SIZE     the size of each CPU's buffer, e.g. 512k, 8M\n" \
 	"      --clock NAME      the clock of the time stamps, see trace_clock\n"
 
 enum {

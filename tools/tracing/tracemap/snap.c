@@ -111,7 +111,7 @@ static int reading_failed(struct tracemap_merge *m, int error)
 
 static int stopped(const struct snap *s)
 {
-	say("%s: a signal came: what is printed is not all", s->request.name);
+	say("%s: a signal came: not everything was printed", s->request.name);
 	return -EINTR;
 }
 
@@ -373,8 +373,8 @@ static const struct option names[] = {
 
 static const char usage[] =
 	"usage: tracemap snap [OPTION]...\n"
-	"Print, or write to a file, what the buffers of an instance hold now, all CPUs in the\n"
-	"order of time. Tracing goes on, and nothing is taken from other readers.\n"
+	"Print what the buffers of an instance hold now, all CPUs in the order of time, or write\n"
+	"it to a file. Tracing goes on, and nothing is taken from other readers.\n"
 	"\n"
 	"  tracemap snap -i mine --last 2s | less\n"
 	"  tracemap snap -i mine --last 5s --when oom:mark_victim --after 200ms --keep 5 -o oom.dat\n"
@@ -382,21 +382,21 @@ static const char usage[] =
 	"What to take:\n"
 	"  -i, --instance NAME   of this instance (default: /, the top level)\n"
 	"  -C, --cpus LIST       of these CPUs, e.g. 0,2-3 (default: all)\n"
-	"      --last TIME       only events of so many seconds, or 500ms, 10s, 5m, 1h\n"
-	"      --consume         where the kernel has no live view: take the events\n"
+	"      --last TIME       only events of this last time: seconds, or 500ms, 10s, 5m, 1h\n"
+	"      --consume         where the kernel has no live view: consume the events\n"
 	"Where to:\n"
 	"  -o, --output FILE     a file for trace-cmd report and KernelShark, - for a pipe\n"
 	"                        (default: print the events)\n"
-	"      --json            print an object a line\n"
+	"      --json            print a JSON object for each event\n"
 	"  -q, --quiet           do not print the sum at the end\n"
 	"      --strict          exit with 3 if events were overwritten before they were read\n"
 	"When, to files named by time (trace.dat: trace-20261125-235959.123.dat), until Ctrl-C:\n"
 	"      --when EVENT      each time SYSTEM:EVENT[:FILTER] happens\n"
 	"      --signal SIGNAL   each time this signal comes, USR1 or USR2\n"
-	"      --every TIME      so often\n"
-	"      --after TIME      so long after what it is for, to see what came of it\n"
-	"      --keep N          no more than so many files: the oldest are removed\n"
-	"      --size SIZE       no more than so many bytes of all files, k, M, G understood\n"
+	"      --every TIME      each time this interval has passed\n"
+	"      --after TIME      this long after one of these, to see what came of it\n"
+	"      --keep N          keep at most this many files: the oldest are removed\n"
+	"      --size SIZE       let all files take at most this much, e.g. 500M\n"
 	"\n"
 	"Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n";
 

@@ -344,7 +344,7 @@ static int write_other(const struct snap_data *d, const char *path, int fd)
 	if (!ret)
 		ret = put_all(d, fd, put_waiting);
 	if (ret == -EINTR)
-		say("%s: a signal came: what is written is not all", path);
+		say("%s: a signal came: not everything was written", path);
 	else if (ret && ret != -EPIPE)
 		complain(ABOUT_OUTPUT, ret, "%s", path);
 	return ret;

@@ -92,7 +92,7 @@ static void say_what_it_takes(const struct snapshot_request *r, int error)
 	for (unsigned int i = 0; i < tracemap_nr_cpus(t); i++)
 		sum += unread(tracemap_get_cpu(t, i));
 	tracemap_close(t);
-	say("%s: %s, so that what is shown could only be taken: %llu events now, which neither other readers nor the file \"trace\" would have afterwards: --consume does it",
+	say("%s: %s, so events can only be shown by consuming them: %llu events now, which neither other readers nor the file \"trace\" would have afterwards: --consume does it",
 	    r->name, why, sum);
 }
 

@@ -22,10 +22,10 @@ static const struct verb verbs[] = {
 #ifdef HAVE_LIBTRACECMD
 	{ "report", cmd_report, "print the events of such a file" },
 #endif
-	{ "snap", cmd_snap, "print or write what the buffers hold now, taking nothing" },
+	{ "snap", cmd_snap, "print or write what the buffers hold now, and consume nothing" },
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
 	{ "top", cmd_top, "count events, or measure the time between two, live" },
-	{ "info", cmd_info, "tell what this kernel can do, and how it would be read" },
+	{ "info", cmd_info, "say what this kernel can do, and how its buffers would be read" },
 };
 
 #define NR_VERBS	(sizeof(verbs) / sizeof(verbs[0]))
@@ -51,7 +51,7 @@ static const struct verb *find_verb(const char *name)
 static void no_verb(const char *name)
 {
 	if (!strcmp(name, "report"))
-		fputs("tracemap: it was built without libtracecmd (Debian: libtracecmd-dev), which report reads files by: use trace-cmd report\n",
+		fputs("tracemap: it was built without libtracecmd (Debian: libtracecmd-dev), which report needs: use trace-cmd report\n",
 		      stderr);
 	else
 		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n", name);
