@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Reading ahead: batches of a CPU that are copied out of its buffer before the
- * caller wants their records, so that the writer does not overwrite them.
+ * Reading ahead: copy batches of a CPU out of its buffer before the caller asks for
+ * their records, so that the writer does not overwrite them.
  *
  * The merge does so for a CPU whose next record has to wait for another CPU, and
  * for one whose buffer fills. A handle then has, in the order of time:
@@ -10,12 +10,13 @@
  *	the queue		first to last, each a copy with the time it arrived at
  *	what the way to read has not fetched yet
  *
- * While there is a queue the batch in hand is a copy as well, @out, for a way to
- * read has one batch at a time. A copy is freed when its batch is done with.
+ * While there is a queue the batch in hand is a copy as well, @out, because a way to
+ * read has one batch at a time. A copy is freed when the caller is done with its
+ * batch.
  *
  * The memory is limited: the CPUs of a struct tracemap share one limit, and a CPU
- * opened alone has its own. A CPU may have up to AHEAD_SHARE times what is left
- * free: a busy one gets most of it, and the others find something all the same.
+ * opened alone has its own. A CPU may have up to AHEAD_SHARE times what is left free:
+ * a busy CPU gets most of it, and the others still find some.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Bytes that grow at the end.
+ * A growing array of bytes.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
  * Bytes to which more can be added. After memory has run out, @error stays set and nothing
- * is added any more, so that it is enough to look at @error at the end.
+ * more is added, so that it is enough to check @error at the end.
  */
 #ifndef _TRACEMAP_BYTES_H
 #define _TRACEMAP_BYTES_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test the core without a kernel: sub-buffers out of files and pipes, whole, cut off and
+ * Test the core without a kernel: sub-buffers from files and pipes, whole, truncated and
  * damaged; waiting for an instance that is made of pipes; and an observer of the simulated
  * buffer of live_sim.h.
  */

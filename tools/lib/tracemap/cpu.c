@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * One CPU's buffer: what is the same for all ways to read it.
+ * One CPU's buffer: everything that is the same for all ways to read it.
  */
 #define _GNU_SOURCE
 #include <errno.h>

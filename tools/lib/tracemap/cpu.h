@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * The inside of a tracemap_cpu, for the files of libtracemap.
+ * The internals of a tracemap_cpu, for the files of libtracemap.
  *
- * A way to read fetches one batch at a time into @batch. Only when the batch is settled
- * does the way check it once more, and may then report an error. All the rest, such as
- * taking records, peeking, and a batch that was gone through in part, is in cpu.c and the
- * same for all ways.
+ * A way to read fetches one batch at a time into @batch. The way checks the batch once more
+ * when it is settled, and may report an error only then. Everything else, such as taking
+ * records, peeking, and a batch that was gone through in part, is in cpu.c and the same for
+ * all ways.
  */
 #ifndef _TRACEMAP_CPU_H
 #define _TRACEMAP_CPU_H

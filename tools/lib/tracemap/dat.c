@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A recording, from its beginning to its end.
+ * A recording: begin it, write what the CPUs have, and finish it.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -2,11 +2,12 @@
 /*
  * A recording: the buffers of an instance on their way into a trace.dat file.
  *
- * A sub-buffer that the writer is still on is written as far as it was consumed, and again at
- * the same place when it has more; where it comes in small copies, as from read(2) and to an
- * observer, these are put together in a page.
+ * A sub-buffer that the writer is still in is written to the file as far as it was consumed,
+ * and again at the same place when there is more. Where it comes in small copies, as by read(2)
+ * and to an observer, these are put together in a page.
  *
- * tracemap-dat.h is what is public of it. The command tells more about what has failed.
+ * tracemap-dat.h has the public part. By this header the command can say more about what has
+ * failed.
  */
 #ifndef _TRACEMAP_DAT_INTERNAL_H
 #define _TRACEMAP_DAT_INTERNAL_H

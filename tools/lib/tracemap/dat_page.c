@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Pages for a file, from sub-buffers or parts of them.
+ * Make the pages of a file from sub-buffers or parts of them.
  */
 #include <string.h>
 

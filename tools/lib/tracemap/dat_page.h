@@ -3,16 +3,15 @@
  * Make pages of a trace.dat file from sub-buffers, or from parts of them.
  *
  * The records stay where they are: a page is a list for writev(), with a header of its own
- * in front. The header of the sub-buffer is not used, since the writer may still be in the
- * sub-buffer, another consumer may have consumed the first events, and because of losses.
+ * in front. The header of the sub-buffer cannot be used: the writer may still be in the
+ * sub-buffer, another consumer may have consumed the first events, and there are losses.
  * Readers of trace.dat, trace-cmd among them,
  *
- *	- forget a loss in front of a page that does not begin with an event, but with a
- *	  time stamp or a discarded event. Therefore each page begins with its first
- *	  event, and its header has the time stamp up to there.
+ *	- forget a loss before a page that begins not with an event, but with a time stamp
+ *	  or a discarded event. Therefore each page begins with its first event, and its
+ *	  header has the time stamp up to there.
  *	- need room behind the records for the number of lost events. Where there is no
- *	  room, the last event goes into a page of its own, also if the number is not known
- *	  yet.
+ *	  room, the last event goes into a page of its own, even if the number is not known yet.
  */
 #ifndef _TRACEMAP_DAT_PAGE_H
 #define _TRACEMAP_DAT_PAGE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * dat_pages(), checked by reading back what it made: the same events, and the
- * loss where a reader of trace.dat finds it.
+ * Test dat_pages() by reading back what it made: the events have to be the
+ * same, and each loss has to be where a reader of trace.dat finds it.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * tracemap-dat.h, of sub-buffers that come through a pipe as those of trace_pipe_raw do: the
- * events that are in the file are those that came, at their times, and losses are told.
+ * Test tracemap-dat.h with sub-buffers that come through a pipe as those of trace_pipe_raw
+ * do: the file has to have the events that came, with their times, and the losses.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * What a CPU's buffer gives, on its way into a trace.dat file.
+ * Write what a CPU's buffer returns to a trace.dat file.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A decoder, which knows the formats of events. It reads those of events that are switched
- * on when it is made, and any other when it first sees the event.
+ * A decoder, which knows the formats of events. It reads those of the enabled events when
+ * it is made, and any other when it first sees the event.
  */
 #include <dirent.h>
 #include <errno.h>

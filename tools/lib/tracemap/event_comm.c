@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Names of processes. The kernel keeps some in saved_cmdlines. /proc may have that of a
- * process that came later, or that fell out of the list. Some events tell a name, too. A
- * process that executes another program has another name from then on: the decoder reads
- * the list again after a while.
+ * Names of processes. The kernel keeps some in saved_cmdlines. /proc may have the name of a
+ * process that started later, or that fell out of the list. Some events contain a name, too.
+ * A process that executes another program has another name from then on, so the decoder
+ * reads the list again after a while.
  *
- * The number of names is limited. In each hash chain, a new name replaces the one whose last
- * use was the longest ago.
+ * The number of names is limited. In each hash chain, a new name replaces the least recently
+ * used one.
  */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Compile a print format, which libtraceevent has parsed, to a program, see event_program.h.
- * A format has no program if it has anything in it that is not known here.
+ * Compile a print format that libtraceevent has parsed into a program, see event_program.h.
+ * A format has no program if it contains anything that is not known here.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Find the values of the kernel's enumerators in its BTF. Some print formats name them, and
- * only the running kernel knows their values.
+ * Find the values of the kernel's enumerators in its BTF. Some print formats use their
+ * names, and only the running kernel knows the values.
  *
  * BTF is a header, types, and strings. A type is three words, then a number of bytes that
  * depends on its kind. An enum says how many pairs of name and value follow it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Text that grows.
+ * A growing line of text.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Append to a line without printf(), which would take long for each event.
+ * Append to a line without printf(), which would take too long for each event.
  */
 #ifndef _TRACEMAP_EVENT_LINE_H
 #define _TRACEMAP_EVENT_LINE_H

@@ -4,13 +4,13 @@
  * without interpreting the format each time.
  *
  * It is a list of operations, each of which appends to the line. event_compile.c makes it
- * out of what libtraceevent has parsed, and event_program.c runs it. The text is the same
- * as that of libtraceevent, to the byte. A format has no program if it has anything in it
- * that is not here. libtraceevent also writes the text of a record that does not fit the
+ * from what libtraceevent has parsed, and event_program.c runs it. The text is that of
+ * libtraceevent, byte for byte. A format has no program if it contains anything that has no
+ * operation here. libtraceevent also writes the text of a record that does not fit the
  * program of its event.
  *
- * All that a program points to belongs to it, or to the tep_event of libtraceevent, which
- * lives as long as the decoder.
+ * Everything that a program points to belongs to it or to the tep_event of libtraceevent,
+ * which lives as long as the decoder.
  */
 #ifndef _TRACEMAP_EVENT_PROGRAM_H
 #define _TRACEMAP_EVENT_PROGRAM_H

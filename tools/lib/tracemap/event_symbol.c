@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Find the names of kernel addresses in /proc/kallsyms, which is read by
- * tracemap_decoder_prepare(), or when the first name is needed.
+ * Find the names of kernel addresses in /proc/kallsyms. tracemap_decoder_prepare() reads
+ * that file, or else the first need of a name.
  */
 #include <stdio.h>
 #include <stdlib.h>

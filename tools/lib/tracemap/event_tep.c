@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A decoder of what another library has read from a file: formats, and the names of
- * processes and functions, come from the libtraceevent handle that it has filled.
+ * A decoder for what another library has read from a file: formats, and the names of
+ * processes and functions, come from the libtraceevent handle that the other library has
+ * filled.
  */
 #include <errno.h>
 #include <stdlib.h>

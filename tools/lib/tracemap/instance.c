@@ -3,11 +3,11 @@
  * All CPUs of an instance, and waiting for them.
  *
  * One epoll descriptor has a file of each CPU. Where the kernel has trace_live, the library
- * tells it how far a reader is, and poll() of that file says when there is more: not
- * before, and, if one wait follows another, up to 125 ms late, see trace_live.h. Elsewhere
- * poll() of trace_pipe_raw waits for buffer_percent, or says on some kernels that there is
- * something when there is nothing. There a CPU that had nothing is looked at again after a
- * time that doubles.
+ * tells it how far a reader has read, and poll() of that file reports when there is more:
+ * not earlier, and, if one wait follows another, up to 125 ms late, see trace_live.h.
+ * Elsewhere poll() of trace_pipe_raw waits for buffer_percent, or, on some kernels, reports
+ * that there is something when there is nothing. There the library looks at a CPU that had
+ * nothing again after a time that doubles.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * A ring buffer in plain memory, for live_test.c. Its writer, consumer and resets do to it
- * what the kernel does to the ring buffer and its live index.
+ * A ring buffer in plain memory, for live_test.c. Its writer, consumer and resets change
+ * it as the kernel changes the ring buffer and its live index.
  *
  * The writer nests as interrupts do: at each point where an interrupt could come, the same
  * thread may reserve inside another reservation. Events are numbered, and each word of an
  * event is computed from its number and the epoch, so that the test notices an event that
- * is mixed of two.
+ * is a mixture of two.
  *
  * Once the index and the sub-buffers are shared, every access to them is atomic, so that
  * the test runs under the thread sanitizer, too.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Events that were lost, to the last one.
+ * Count every event that was lost.
  */
 #include <stdlib.h>
 

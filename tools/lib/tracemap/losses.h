@@ -2,13 +2,13 @@
 /*
  * Count every event that was lost.
  *
- * A sub-buffer tells that events before it were overwritten unread. It does not always
- * tell how many: the number is behind the records, where there may be no room (read(2) on
- * kernels without this series, the mapping on mainline kernels). The kernel's counters have
- * the sum, so that at the end the number of events that no sub-buffer has told is known.
+ * A sub-buffer says that events before it were overwritten unread, but not always how many:
+ * the number is stored behind the records, where there may be no room (read(2) on kernels
+ * without this series, the mapping on mainline kernels). The kernel's counters have the
+ * sum, so that at the end the number of events that no sub-buffer has reported is known.
  *
  * If the option "overwrite" is off, new events are dropped when there is no room. No
- * sub-buffer tells these: only the counters have them.
+ * sub-buffer reports these: only the counters include them.
  */
 #ifndef _TRACEMAP_LOSSES_H
 #define _TRACEMAP_LOSSES_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * losses.h, with counters that the test sets instead of the kernel.
+ * Test losses.h with counters that the test sets in place of the kernel.
  */
 #include "check.h"
 #include "losses.h"

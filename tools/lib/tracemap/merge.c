@@ -23,21 +23,21 @@
  * that is handed out at once, and marked TRACEMAP_LATE.
  *
  * No event is lost for the sake of that order. While a source is EMPTY, each look reads
- * ahead what all CPUs have (ahead.c). Each batch then waits from when it was read, and not
- * anew when it is the next. While no source is EMPTY, the merge reads ahead of a CPU
- * whose buffer fills; for that it looks every LOOK_NS. When there is no memory to read
- * ahead into, no record waits.
+ * ahead what all CPUs have (ahead.c). The time that a batch waits then counts from when it
+ * was read, and does not restart when it is the next. While no source is EMPTY, the merge
+ * reads ahead from a CPU whose buffer fills; for that it looks every LOOK_NS. When there
+ * is no memory to read ahead into, no record waits.
  *
- * Each wait that ends wakes up the caller, which writes events where idling, timers or
+ * Each wait that ends wakes the caller, which writes events where idling, timers or
  * scheduling are traced, and these have to wait as well. By default, two waits in a row
  * are as long as delay_ns, and from then on one wait ends in each REST_NS.
  *
  * The merge asks a source for more only when the next record is wanted, since that may
  * free the memory of the record that was handed out.
  *
- * tracemap_merge_next() and tracemap_merge_turn() handle nearly all records without the
- * rest: a batch is gone through in place as long as it is older than the second of the
- * queue.
+ * tracemap_merge_next() and tracemap_merge_turn() handle nearly all records by themselves:
+ * they go through a batch in place as long as its records are older than the second source
+ * in the queue.
  */
 #include <errno.h>
 #include <limits.h>

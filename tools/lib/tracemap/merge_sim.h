@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * What merge_test.c merges: CPUs whose sub-buffers come through a pipe, and sources of
- * another kind, with a clock that stands still unless the test moves it.
+ * The sources that merge_test.c merges: CPUs whose sub-buffers come through a pipe,
+ * and sources of another kind, with a clock that only the test moves.
  */
 #ifndef _TRACEMAP_MERGE_SIM_H
 #define _TRACEMAP_MERGE_SIM_H

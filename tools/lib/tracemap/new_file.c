@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A file that gets its name when it is whole.
+ * Make a file that gets its name when it is whole.
  */
 #define _GNU_SOURCE
 #include <errno.h>

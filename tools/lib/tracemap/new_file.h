@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * A file that has all of what it is to have, or is not there: it gets its name when it is
- * whole, and until then it is gone with the program. Where a file system makes no files
- * without a name, it is called PATH.PID.new until then.
+ * A file that is either whole or not there: it gets its name when it is whole, and until
+ * then it disappears with the program. Where the file system cannot make files without a
+ * name, it is called PATH.PID.new until then.
  */
 #ifndef _TRACEMAP_NEW_FILE_H
 #define _TRACEMAP_NEW_FILE_H

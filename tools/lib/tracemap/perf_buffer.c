@@ -15,8 +15,8 @@
  * A record may therefore be used between C and D, which is from tracemap_perf_next() to
  * tracemap_perf_release().
  *
- * No other program writes data_tail. The ring is not trusted: each word is read once, the
- * copy is checked, and then the copy is used.
+ * No other program writes data_tail. This code does not trust the ring: it reads each word
+ * once, checks the copy, and then uses the copy.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

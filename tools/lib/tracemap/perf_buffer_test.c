@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
  * Test perf_buffer.c with perf buffers in memory, perf_ring_sim.h, without a kernel and
- * without libbpf: the functions of libbpf that are called are in here.
+ * without libbpf: this file has the functions of libbpf that are called.
  */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>

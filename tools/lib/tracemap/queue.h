@@ -2,15 +2,15 @@
 /*
  * A queue of records, the oldest first.
  *
- * Up to QUEUE_RING items are sorted in a ring. If the items take turns, the first becomes
- * the last by turning the ring. A processor that predicts this does not wait for the
+ * Up to QUEUE_RING items are sorted in a ring. If the items take turns, turning the ring
+ * makes the first the last. A processor that predicts this does not wait for the
  * comparison.
  *
  * More items are in a tournament: an array of slots, each with a time stamp and an item.
- * Each item has its place in the upper half. Below, slot i has the older of slots 2i and
- * 2i + 1, so that slot 1 has the oldest of all. An item that has changed is compared once a
- * level. No branch depends on which one is older, since a processor cannot predict that
- * among many sources.
+ * Each item has its place in the upper half. Below that, slot i has the older of slots 2i
+ * and 2i + 1, so that slot 1 has the oldest of all. An item that has changed is compared
+ * once at each level. No branch depends on which one is older, since a processor cannot
+ * predict that among many sources.
  *
  * When the ring is full, the next item moves all of them to the tournament. They move back
  * only when QUEUE_RING / 2 are left, so that an item that comes and goes does not move all

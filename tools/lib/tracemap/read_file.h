@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Read small files of tracefs, procfs and sysfs, which do not tell their size. The
+ * Read small files of tracefs, procfs and sysfs, which do not report their size. The
  * functions are inline, since the libraries and the command use them and export none.
  */
 #ifndef _TRACEMAP_READ_FILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * Files without a name, for what may be larger than memory. They are gone with the program,
- * whatever ends it.
+ * Files without a name, for data that may be larger than memory. They disappear with the
+ * program, whatever ends it.
  */
 #ifndef _TRACEMAP_TEMP_FILE_H
 #define _TRACEMAP_TEMP_FILE_H

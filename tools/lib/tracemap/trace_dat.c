@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A trace.dat file, version 6, being recorded.
+ * Record a trace.dat file, version 6.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

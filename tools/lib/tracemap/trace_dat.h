@@ -3,20 +3,20 @@
  * Record a trace.dat file, version 6. (libtracecmd 3.1 has functions that write such files,
  * but its header declares only those that read them.)
  *
- * The format wants the data of each CPU in one piece, whose length is not known before the
+ * The format has the data of each CPU in one piece, whose length is not known before the
  * end. Therefore the data of CPU N go to a file of their own during the recording,
  * FILE.cpuN, and FILE has only what comes before them. At the end the data are moved into
- * FILE. Where the file system can share blocks between files, nothing is copied for that.
- * Elsewhere what was copied is freed step by step.
+ * FILE. Where the file system can share blocks between files, this copies nothing.
+ * Elsewhere it frees what was copied step by step.
  *
- * FILE can be read at any time. Its table tells how much data it has of each CPU, and
- * FILE.cpuN has the rest. If the recorder was killed at any time, trace_dat_restore() moves
- * the rest. FILE also tells of each CPU whether its FILE.cpuN is needed: all of them are
- * made before FILE tells so, even of CPUs that never have data, and removed before FILE
- * tells that it is whole.
+ * FILE can be read at any time. Its table says how much data of each CPU it has; FILE.cpuN
+ * has the rest. If the recorder is killed, at any time, trace_dat_restore() moves the
+ * rest. FILE also says for each CPU whether its FILE.cpuN is needed: all of these, even
+ * those of CPUs that never have data, are made before FILE says so, and removed before
+ * FILE says that it is whole.
  *
- * Before the data are moved, FILE is replaced by one whose head tells more. It is written
- * as FILE.new.
+ * Before the data are moved, FILE is replaced by one whose head has more information,
+ * which is written as FILE.new.
  */
 #ifndef _TRACEMAP_TRACE_DAT_H
 #define _TRACEMAP_TRACE_DAT_H

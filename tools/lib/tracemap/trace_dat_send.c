@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A trace.dat file, version 6, from its first byte to its last.
+ * Send a trace.dat file, version 6, from its first byte to its last.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * trace_dat.h, on the file systems of the folders given: wherever the recorder is
- * killed, the table of the file points to what is there, the parts have the rest, and
- * both together take no more space than what was written and one step of moving.
+ * Test trace_dat.h on the file systems of the given folders: wherever the recorder is
+ * killed, the table of the file has to point to data that are there, the parts have to have
+ * the rest, and both together may take no more space than what was written and one step of
+ * moving.
  */
 #define _GNU_SOURCE
 #include <errno.h>

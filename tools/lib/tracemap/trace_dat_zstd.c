@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * A trace.dat file, version 7, compressed by zstd.
+ * Compress a trace.dat file, version 7, by zstd.
  */
 #define _GNU_SOURCE
 #include <errno.h>

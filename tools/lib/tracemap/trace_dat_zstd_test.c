@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * trace_dat_zstd.h: what is in a compressed file, section by section and chunk by chunk, is what
- * the plain one has. (tests/record.host has libtracecmd read such files.)
+ * Test trace_dat_zstd.h: a compressed file has to contain, section by section and chunk by
+ * chunk, what the plain file contains. (tests/record.host has libtracecmd read such files.)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * What a trace.dat file, version 6, tells in front of the data.
+ * Write the head of a trace.dat file, version 6.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

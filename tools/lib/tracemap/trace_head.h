@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * The head of a trace.dat file, version 6: what comes before the data and tells how to
- * decode them. trace-cmd.dat.v6(5) describes the format.
+ * The head of a trace.dat file, version 6: it comes before the data and says how to decode
+ * them. trace-cmd.dat.v6(5) describes the format.
  */
 #ifndef _TRACEMAP_TRACE_HEAD_H
 #define _TRACEMAP_TRACE_HEAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * A folder of tracefs for tests: an instance of one CPU, whose buffer is a pipe, below a top
- * level.
+ * Make a folder that looks like tracefs, for tests: a top level, and an instance with one CPU,
+ * whose buffer is a pipe.
  */
 #ifndef _TRACEMAP_TRACEFS_MAKE_H
 #define _TRACEMAP_TRACEFS_MAKE_H

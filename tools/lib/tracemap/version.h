@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * The version of the library and of the command; a recording tells it, too.
+ * The version of the library and of the command, which recordings contain, too.
  */
 #ifndef _TRACEMAP_VERSION_H
 #define _TRACEMAP_VERSION_H

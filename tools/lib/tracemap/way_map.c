@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Read by the mapping: TRACE_MMAP_IOCTL_GET_READER consumes, and the records are read where
- * the kernel has put them.
+ * Read by the mapping: TRACE_MMAP_IOCTL_GET_READER consumes the records, which are read
+ * where the kernel wrote them.
  *
  * Where the kernel has the live view, the index of trace_live is mapped, too. Then a wait
- * ends when there are as many bytes as the caller wants, instead of by buffer_percent.
+ * ends when there are as many bytes as the caller wants, instead of when buffer_percent is
+ * reached.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Read by the live view, as an observer, see live.h. A batch is a copy that was found good
- * before it is handed out. In place, a batch is good only once tracemap_cpu_accept() has
- * returned 1.
+ * Read by the live view, as an observer, see live.h. A batch is a copy that was checked
+ * before it is handed out. With TRACEMAP_IN_PLACE, a batch is good only once
+ * tracemap_cpu_accept() has returned 1.
  */
 #include <errno.h>
 #include <fcntl.h>

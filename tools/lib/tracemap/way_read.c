@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Read by read(2), a sub-buffer at a time, from trace_pipe_raw, or from a file or pipe of
+ * Read by read(2), one sub-buffer at a time, from trace_pipe_raw, or from a file or pipe with
  * sub-buffers.
  *
  * Each read() of trace_pipe_raw returns the events that are new since the last one, with a
- * header of their own, also while the writer is still in their sub-buffer. The result of
- * each read() is therefore a whole sub-buffer.
+ * header of their own, even while the writer is still in their sub-buffer. The result of each
+ * read() is therefore treated as a whole sub-buffer.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an errno means where it came, and what to do about it.
+ * Say what an errno means where it occurred, and what to do about it.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command behind "--".
+ * Run the command behind "--".
  */
 #include <errno.h>
 #include <fcntl.h>

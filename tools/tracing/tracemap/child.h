@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The command behind "--". Its process is forked early and waits until tracing is on, so
- * that the trace has all that it does.
+ * that the trace has everything it does.
  */
 #ifndef _TRACEMAP_CHILD_H
 #define _TRACEMAP_CHILD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How many events there are of each key, which is a number or a text, and how many came in
- * each of the last intervals.
+ * The number of events for each key, which is a number or a text, and how many of them came
+ * in each of the last intervals.
  */
 #ifndef _TRACEMAP_COUNTS_H
 #define _TRACEMAP_COUNTS_H

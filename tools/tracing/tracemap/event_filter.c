@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters by libtraceevent, with what it takes and does not mean refused.
+ * Filters by libtraceevent. Expressions that it accepts although they make no
+ * sense are refused.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -58,7 +59,7 @@ int event_filter_add(struct tep_event_filter **filter, struct tep_handle *tep, i
 	if (ret < 0)
 		tep_filter_strerror(*filter, ret, why, sizeof(why));
 	else if (never_matches(*filter, id))
-		snprintf(why, sizeof(why), "no event can match it: has it these fields?");
+		snprintf(why, sizeof(why), "no event can match it: does it have these fields?");
 	else
 		return 0;
 	say("%s does not take the filter '%s': %s", name, text, why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Filters that this program evaluates, where the kernel cannot do it.
+ * Filters that this program evaluates where the kernel cannot.
  */
 #ifndef _TRACEMAP_EVENT_FILTER_H
 #define _TRACEMAP_EVENT_FILTER_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events by name: finding them, suggesting others, their filters.
+ * Find events by name, suggest others, and set their filters.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The value that a field, which is named once, has in events of any kind.
+ * Read the value of a field, given by its name, from events of any kind.
  */
 #ifndef _TRACEMAP_FIELDS_H
 #define _TRACEMAP_FIELDS_H

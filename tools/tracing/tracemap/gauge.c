@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How full the buffers are, and what happens to them: from the live index of
+ * Read how full the buffers are, and what happens to them, from the live index of
  * trace_live, or from the files per_cpu/cpuN/stats.
  */
 #include <dirent.h>

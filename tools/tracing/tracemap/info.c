@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracemap info: what this kernel can do, and how it would be read.
+ * tracemap info: say what this kernel can do, and how its buffers would be read.
  *
- * What a mapping can do, and what the other verbs need, is found out by trying, in
- * an instance of its own, so that no buffer that another program uses is touched.
- * Only whoever may make none looks for the live index of the top level, as stat does.
+ * It finds out what a mapping can do, and what the other verbs need, by trying, in an
+ * instance of its own, so that it touches no buffer that another program uses. Only
+ * if the user may not make an instance does it look for the live index of the top
+ * level, as stat does.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The time from an event to another one of the same key: from a start to an end.
+ * The time from one event, the start, to another event with the same key, the
+ * end.
  */
 #ifndef _TRACEMAP_LATENCY_H
 #define _TRACEMAP_LATENCY_H

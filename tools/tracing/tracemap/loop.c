@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading until it ends.
+ * Read until something ends it.
  */
 #include <errno.h>
 #include <linux/netlink.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Read until a signal comes, or the command or the time ends. "stream", "record" and "top" do
- * this, each in its way. CPUs may come up meanwhile.
+ * Read until a signal comes, the command ends, or the time is over, as "stream", "record" and
+ * "top" do. CPUs may come up meanwhile.
  */
 #ifndef _TRACEMAP_LOOP_H
 #define _TRACEMAP_LOOP_H

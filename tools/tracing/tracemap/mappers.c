@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who has mapped the buffers: a walk through /proc/PID/maps.
+ * Find the processes that have mapped the buffers, by a walk through
+ * /proc/PID/maps.
  */
 #include <ctype.h>
 #include <dirent.h>

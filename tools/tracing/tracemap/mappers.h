@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Find the processes that have mapped the buffers of an instance. The kernel has no list of
- * them, but /proc/PID/maps names the file. Root may read that of all processes, other users
- * that of their own.
+ * them, but /proc/PID/maps names the file. Root may read it for all processes, other users
+ * for their own.
  */
 #ifndef _TRACEMAP_MAPPERS_H
 #define _TRACEMAP_MAPPERS_H

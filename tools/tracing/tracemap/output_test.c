@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * output.h, to a terminal and to a pipe: what a terminal would obey does not get there.
- * And a reader that takes nothing is waited for only as long as it should be.
+ * Test output.h with a terminal and a pipe: control sequences must not reach a
+ * terminal, and the program must wait for a reader that takes nothing only as long as
+ * it should.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A full-screen picture on the terminal, and its keys.
+ * Draw a full-screen picture on the terminal, and read keys.
  */
 #include <errno.h>
 #include <limits.h>

@@ -2,11 +2,11 @@
 /*
  * Draw a full-screen picture on the terminal, and read keys.
  *
- * This uses escape sequences that every terminal of today knows. ncurses saves output by
- * drawing only what has changed, which is not needed here, and it needs terminfo, which an
+ * This uses escape sequences that every present-day terminal knows. ncurses would save output
+ * by drawing only what has changed, which is not needed here, and it needs terminfo, which an
  * initrd does not have.
  *
- * screen_close() puts the terminal back. exit() calls it, too.
+ * screen_close() restores the terminal. exit() calls it, too.
  */
 #ifndef _TRACEMAP_SCREEN_H
 #define _TRACEMAP_SCREEN_H

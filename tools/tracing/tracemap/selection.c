@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What to trace: options, and setting an instance up by them.
+ * What to trace: parse the options, and set up an instance by them.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
  *	-b, --buffer SIZE			--clock NAME
  *	-F, --child-only
  *
- * A verb begins its struct option array with SELECTION_OPTIONS, has SELECTION_SHORT in its
- * short options, and hands what getopt_long() returns to selection_option() first.
+ * A verb begins its struct option array with SELECTION_OPTIONS, has SELECTION_SHORT in its short
+ * options, and passes what getopt_long() returns to selection_option() first.
  */
 #ifndef _TRACEMAP_SELECTION_H
 #define _TRACEMAP_SELECTION_H

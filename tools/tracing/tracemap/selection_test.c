@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * selection.h, values.h and session.h, in a folder of files in the place of tracefs: what
- * options are taken for, which file gets what, and that each has again what it had.
+ * Test selection.h, values.h and session.h with a folder of files in place of tracefs:
+ * how options are understood, what is written to which file, and that each file is
+ * restored.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -3,16 +3,16 @@
  * A session has an instance to trace in, and leaves everything as it was.
  *
  * By default the instance is made for the session, as "tracemap-PID", and removed at the
- * end. In an instance that was there before, the session puts back each setting that was
- * changed by session_set().
+ * end. In an existing instance, the session restores each setting that session_set() has
+ * changed.
  *
  * A second process, the keeper, has the same list. If the command dies without
- * session_close(), by SIGKILL or a crash, the keeper does the work. Only if both are killed
- * the instance stays: "rmdir .../instances/tracemap-PID" removes it, and the next session
- * says so.
+ * session_close(), by SIGKILL or a crash, the keeper restores everything. Only if both are
+ * killed does the instance stay: "rmdir .../instances/tracemap-PID" removes it, and the next
+ * session says so.
  *
  * Open a session before there are threads, mappings and children. A call that returns a
- * negative errno has told the user what went wrong (advice.h).
+ * negative errno has already told the user what went wrong (advice.h).
  */
 #ifndef _TRACEMAP_SESSION_H
 #define _TRACEMAP_SESSION_H

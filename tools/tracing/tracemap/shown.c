@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What "record --live" is going to show.
+ * Keep what "record --live" is going to print.
  */
 #include <stdlib.h>
 #include <string.h>

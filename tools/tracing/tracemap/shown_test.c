@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * shown.h: what is handed in comes out, or is counted.
+ * Test shown.h: each batch that is put in comes out, or its events are counted.
  */
 #include <time.h>
 

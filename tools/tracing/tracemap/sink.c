@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A whole trace.dat to a pipe.
+ * Write a whole trace.dat to a pipe.
  */
 #include <errno.h>
 #include <fcntl.h>

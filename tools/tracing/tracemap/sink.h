@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A pipe, a socket or a device that takes a whole trace.dat. Its reader may take nothing for
- * ever, and a signal ends the waiting for it.
+ * A pipe, a socket or a device that a whole trace.dat is written to. Its reader may take
+ * nothing for ever; a signal ends the wait for it.
  */
 #ifndef _TRACEMAP_SINK_H
 #define _TRACEMAP_SINK_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sink.h: all bytes get through a pipe whose reader takes them slowly, a reader that ends or
- * a signal ends the writing, and what is no place for such a file is refused.
+ * Test sink.h: all bytes get through a pipe with a slow reader, the end of the reader or a
+ * signal ends the writing, and places that are unfit for such a file are refused.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracemap snap: what the buffers hold now, without taking it.
+ * tracemap snap: print or write what the buffers hold now, without consuming it.
  */
 #include <errno.h>
 #include <getopt.h>

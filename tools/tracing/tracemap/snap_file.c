@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A snapshot as a trace.dat file.
+ * Write a snapshot as a trace.dat file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A snapshot as a trace.dat file, gathered in memory, and written when it is whole.
+ * A snapshot as a trace.dat file, which is gathered in memory and written when it is
+ * whole.
  */
 #ifndef _TRACEMAP_SNAP_FILE_H
 #define _TRACEMAP_SNAP_FILE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files named by time, the oldest of which make room.
+ * Name files by time, and remove the oldest when there are too many.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The files of a recorder that waits: named by time, and limited together.
+ * The files of a recorder that waits: they are named by time, and their number and size are
+ * limited.
  */
 #ifndef _TRACEMAP_SNAP_KEEP_H
 #define _TRACEMAP_SNAP_KEEP_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * snap_keep.h: names by time, and no more files than wanted; trace_dat_put(): a file that is
- * written at once is as whole as one that was recorded.
+ * Test snap_keep.h: files are named by time, and there are no more than wanted. Test
+ * trace_dat_put(): a file that is written at once is as complete as one that was recorded.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting for what a snapshot is taken for.
+ * Wait for the reason to take a snapshot.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When "snap" takes snapshots: at once, or each time something happens, until a signal ends
- * it.
+ * Decide when "snap" takes snapshots: at once, or each time something happens, until a
+ * signal ends it.
  */
 #ifndef _TRACEMAP_SNAP_WAIT_H
 #define _TRACEMAP_SNAP_WAIT_H

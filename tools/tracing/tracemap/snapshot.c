@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A snapshot of an instance, taking nothing where the kernel can.
+ * Take a snapshot of an instance, without consuming events where the kernel can do that.
  */
 #include <errno.h>
 #include <stdio.h>

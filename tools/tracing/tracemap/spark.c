@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Figures in little room.
+ * Draw a sparkline.
  */
 #include <stdlib.h>
 #include <string.h>

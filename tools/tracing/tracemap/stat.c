@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracemap stat: how full the buffers are, what comes in, and what is lost.
+ * tracemap stat: show how full the buffers are, what comes in, and what is
+ * lost.
  *
  * Reading the figures of a buffer that can be observed takes no system call.
- * What is left is one to wait and one to write, for each table; and every few
- * seconds a look for new CPUs and at who else has the buffers mapped.
+ * Each table takes one call to wait and one to write. Every few seconds there
+ * is a search for new CPUs and for other processes that have mapped the
+ * buffers.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gauge.h and stat.h, of files that the test writes in the place of the kernel: figures,
- * rates, and what is printed of them.
+ * Test gauge.h and stat.h with files that the test writes in place of the kernel:
+ * figures, rates, and what is printed of them.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Signals that ask to stop.
+ * Handle signals that ask the program to stop.
  */
 #include <errno.h>
 #include <poll.h>

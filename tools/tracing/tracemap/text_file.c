@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Small files of tracefs, procfs and sysfs.
+ * Read small files of tracefs, procfs and sysfs.
  */
 #include <limits.h>
 #include <stdio.h>

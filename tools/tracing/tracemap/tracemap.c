@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracemap: stream, record and watch the trace buffers of the kernel, the
- * cheapest way the kernel has.
+ * tracemap: stream, record and watch the trace buffers of the kernel, in the cheapest
+ * way that the kernel offers.
  */
 #include <fcntl.h>
 #include <stdio.h>

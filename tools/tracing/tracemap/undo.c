@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has to be put back, and the keeper: a process that does it when the
- * command dies.
+ * The list of what has to be restored, and the keeper: a process that restores it
+ * when the command dies.
  *
- * The keeper reads a pipe. What comes are entries, "path\0wvalue\0",
- * "path\0r\0" of a folder to be removed, or "path\0f\0" of a recording to be
- * finished, "\0d\0" that drops the last one, each with its length before it, so that
- * half of one is recognized. An empty entry means that everything is done. The keeper
- * acts when the pipe ends: the command has closed it, or is no more.
+ * The keeper reads entries from a pipe: "path\0wvalue\0" for a setting, "path\0r\0"
+ * for a folder to be removed, "path\0f\0" for a recording to be finished, and
+ * "\0d\0", which drops the last one. Its length comes before each entry, so that the
+ * keeper recognizes half of one. An empty entry means that everything is done. The
+ * keeper acts when the pipe ends: the command has closed it, or is dead.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A list of what has to be put back, in which the last change comes first. Two processes
- * have it, the command and its keeper. The command sends an entry to the keeper before it
- * changes the setting, or makes the folder, so that SIGKILL at any time leaves nothing
- * behind, and drops that of a folder which it could not make.
+ * A list of what has to be restored, in which the last change comes first. Two processes have
+ * it, the command and its keeper. The command sends an entry to the keeper before it changes
+ * the setting or makes the folder, so that SIGKILL at any time leaves nothing behind. It
+ * drops the entry of a folder that it could not make.
  */
 #ifndef _TRACEMAP_UNDO_H
 #define _TRACEMAP_UNDO_H

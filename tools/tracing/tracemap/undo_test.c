@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * undo.h, in a folder of files: what was changed is put back by the command, or by its
- * keeper if the command was killed, or by the command if its keeper was.
+ * Test undo.h in a folder of files: changes are undone by the command, by its keeper
+ * if the command was killed, or by the command if its keeper was.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Values of options.
+ * Parse the values of options.
  */
 #include <ctype.h>
 #include <errno.h>

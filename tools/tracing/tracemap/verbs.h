@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verbs of the tracemap command: each is a file that has a cmd_NAME().
+ * The verbs of the tracemap command: each has a file with a function
+ * cmd_NAME().
  */
 #ifndef _TRACEMAP_VERBS_H
 #define _TRACEMAP_VERBS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the tests of libtracemap in the guest share. */
+/* Functions that the tests of libtracemap in the guest share. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * libtracemap on a kernel: lib_guest 'read [map [live]]' [TEST...]. This file:
- * what each way reads, and that it is all there was.
+ * libtracemap on a kernel: lib_guest 'read [map [live]]' [TEST...]. This file
+ * tests what each way reads, and that it reads everything.
  */
 #include <err.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CPUs of an instance merged, while they write: in order, all of it, without
- * spinning, and without waiting for those that have nothing longer than is due.
+ * Merge the CPUs of an instance while they write: all events have to come in
+ * order, without spinning, and without waiting longer than delay_ns for CPUs
+ * that have nothing.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Opening buffers: what goes wrong has an errno of its own. */
+/* Test opening buffers: each failure has an errno of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting: until there is something, and no longer; without spinning; and for
- * CPUs that come up.
+ * Test waiting: until there is something, and no longer; without spinning; and
+ * for CPUs that come up.
  */
 #include <errno.h>
 #include <pthread.h>

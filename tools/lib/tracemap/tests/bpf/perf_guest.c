@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * libtracemap-bpf with perf buffers that a kernel writes: what the sample in
- * samples/tracemap_bpf does not do itself. It uses the sample's BPF program:
- * an open() of "/tmp/NUMBER" makes an event, whose size differs with the number.
+ * Test libtracemap-bpf with perf buffers that a kernel writes: everything that the
+ * sample in samples/tracemap_bpf does not do itself. It uses the sample's BPF
+ * program: an open() of "/tmp/NUMBER" makes an event whose size depends on the
+ * number.
  */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>

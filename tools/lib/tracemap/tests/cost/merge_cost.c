@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to merge 2 to 256 CPUs, by the order of their events. The measure
- * is the loop that does no more than parse the same sub-buffers, in the same run.
+ * Measure what it costs to merge 2 to 256 CPUs, by the order of their events,
+ * compared with a loop that only parses the same sub-buffers in the same run.
  *
  *	merge_cost instructions		in a guest whose clock counts instructions
  *	merge_cost nanoseconds		anywhere: CPU time of the thread
  *
- * The sub-buffers are in memory, and the merge parses them where they are: no system
- * call is measured. Each line "result merge" has the least of several runs, divided
- * by the number of events. Instructions do not vary, and some of them are tested.
+ * The sub-buffers are in memory, and the merge parses them in place, without system
+ * calls. Each line "result merge" has the least of several runs, divided by the
+ * number of events. Instructions do not vary, and some of them are tested.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many CPUs do a number of threads keep up with?
+ * Find out how many CPUs a number of threads keep up with.
  *
  *	one_thread take|merge RATE KIB [THREADS]
  *	one_thread check
@@ -8,16 +8,16 @@
  * Each CPU writes RATE events of 32 bytes a second into a buffer of the kernel's default
  * size with sub-buffers of KIB, and overwrites what was not fetched in time. Each thread
  * has its share of the CPUs. It copies each sub-buffer, as read(2) does, and takes its
- * events, or merges those of its CPUs.
+ * events, or merges the events of its CPUs.
  *
- * A second is one of the CPU time of that thread, as if it had a processor for itself:
- * whatever else this machine does is not measured. Where it has nothing to do, a
- * millisecond is added, for which it would sleep. That is the library's clock as well.
+ * Time is the CPU time of that thread, as if it had a processor to itself: whatever else
+ * this machine does is not measured. Where the thread has nothing to do, a millisecond is
+ * added, as if it slept. The library uses the same clock.
  *
- * Each line "result one-thread" has the events that were lost of a number of CPUs, in
- * percent, and by how many percent of the time the thread was behind at the end, of the
- * best of several runs. The number grows by a quarter until it does not keep up: some are
- * lost, or would be later, as it is behind.
+ * Each line "result one-thread" has, for a number of CPUs, the percentage of events that
+ * were lost, and by how many percent of the time the thread was behind at the end, in the
+ * best of several runs. The number of CPUs grows by a quarter until the thread does not
+ * keep up: some events are lost, or would be later because it is behind.
  *
  * "check" says whether what libtracemap(3) promises holds on this machine.
  */
