@@ -24,17 +24,17 @@
 #include "clock.h"
 #include "cpu.h"
 
-/* Bytes of a CPU that are copied before it is another one's turn. */
+/* How many bytes of a CPU are copied before the next CPU has its turn */
 #define AHEAD_TURN	(1 << 20)
 #define AHEAD_SHARE	8
 
 /**
  * struct ahead_batch - a batch that was read ahead
- * @next: the one behind it
- * @batch: its iterator is on @bytes
+ * @next: the next one in the queue
+ * @batch: the batch, whose iterator is on @bytes
  * @arrived: when it was fetched, by CLOCK_MONOTONIC, ns
- * @events: in it
- * @size: bytes of memory it takes
+ * @events: how many events are in it
+ * @size: bytes of memory that it takes
  */
 struct ahead_batch {
 	struct ahead_batch *next;
@@ -65,8 +65,8 @@ static struct ahead_batch *new_batch(size_t length)
 }
 
 /*
- * Copy the batch from @from on, which is at or before where its iterator stands, to @b,
- * which has room for it. What it does not need is given back. Returns where it is now.
+ * Copy the batch from @from on, which is at or before its iterator, to @b, which has
+ * room for it. Memory of @b that is not needed is freed. Returns where @b is now.
  */
 static struct ahead_batch *copy_batch(struct ahead *a, struct ahead_batch *b,
 				      const struct tracemap_batch *batch,
@@ -96,9 +96,9 @@ static struct ahead_batch *copy_batch(struct ahead *a, struct ahead_batch *b,
 }
 
 /*
- * The way to read is done with its batch, of which there is a copy: it has to know
- * the clock at the end, where the sub-buffer may go on. What damage there is, the
- * copy has as well. Returns the events there were.
+ * Settle the batch of the way to read, of which there is a copy. Go through it, as the
+ * way has to know the clock at its end, where the sub-buffer may go on. The copy
+ * reports any damage. Returns the number of events.
  */
 static uint32_t settle(struct tracemap_cpu *cpu)
 {
@@ -112,7 +112,7 @@ static uint32_t settle(struct tracemap_cpu *cpu)
 	return b->events - before;
 }
 
-/* Copy what is in hand from @from on, unless it is a copy. Returns how far it has moved. */
+/* Copy the batch in hand from @from on, unless it is a copy. Sets how far it has @moved. */
 static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved)
 {
 	struct ahead *a = &cpu->ahead;
@@ -143,7 +143,7 @@ static void add_to_queue(struct ahead *a, struct ahead_batch *b)
 	a->events += b->events;
 }
 
-/* What the way to read has fetched goes to the end of the queue. Returns its size. */
+/* Append what the way to read has fetched to the queue. Returns its size. */
 static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
 {
 	struct ahead *a = &cpu->ahead;
@@ -156,8 +156,9 @@ static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
 }
 
 /*
- * What was fetched is not in the kernel's buffer any more: there is memory for it
- * before that. Returns the bytes it takes, or as fetching.
+ * Fetch a batch and append it to the queue. What was fetched is no longer in the
+ * kernel's buffer, so memory is allocated before. Returns the bytes it takes, or what
+ * fetching returns.
  */
 static int fetch_to_queue(struct tracemap_cpu *cpu)
 {
@@ -173,7 +174,7 @@ static int fetch_to_queue(struct tracemap_cpu *cpu)
 	return ret;
 }
 
-/* Fetch and copy. 1: the turn is over, and there is more; 0: there is not. */
+/* Fetch and copy for a turn. Returns 1 if there may be more, 0 if there is not. */
 static int fill_queue(struct tracemap_cpu *cpu)
 {
 	size_t copied = 0;
@@ -238,7 +239,7 @@ int tracemap__ahead_done(struct tracemap_cpu *cpu)
 
 	free_batch(&cpu->ahead, cpu->ahead.out);
 	cpu->ahead.out = NULL;
-	/* Nothing of the copy may be looked at any more, wherever the iterator stands. */
+	/* The copy is freed, so the iterator must not point into it, wherever it stands. */
 	memset(&cpu->batch.it, 0, sizeof(cpu->batch.it));
 	return ret;
 }

@@ -25,7 +25,7 @@ int tracemap__open_at(int dir, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* An instance may have another size of sub-buffers than the page tells. */
+/* The sub-buffers of an instance may have another size than header_page says. */
 static int read_format(struct subbuf_format *format, int dir)
 {
 	char text[1024];
@@ -91,7 +91,7 @@ int tracemap__options(struct tracemap_options *options,
 	return 0;
 }
 
-/* A CPU that has not been up since the instance was made has no buffer, though it has files. */
+/* A CPU that has not been up since the instance was made has files, but no buffer. */
 static int check_buffer(const struct tracemap_cpu *cpu)
 {
 	struct pollfd p = { .fd = cpu->fd, .events = POLLIN };
@@ -125,14 +125,14 @@ static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 	ret = -EOPNOTSUPP;
 	if (way == TRACEMAP_MAP || (way == TRACEMAP_CONSUME && has_live_index(cpu)))
 		ret = tracemap__open_map(cpu);
-	/* A buffer whose snapshot is in use cannot be mapped, and can be read. */
+	/* A buffer whose snapshot is in use cannot be mapped, but can be read. */
 	if (way == TRACEMAP_READ ||
 	    (way == TRACEMAP_CONSUME && (ret == -EOPNOTSUPP || ret == -EBUSY)))
 		ret = tracemap__open_read(cpu);
 	return ret;
 }
 
-/* Consume what there is; no more than fits, for the writer may be as quick. */
+/* Consume what there is, but no more than a buffer holds: the writer may be as quick. */
 static int pass_all(struct tracemap_cpu *cpu)
 {
 	struct tracemap_figures f;
@@ -148,7 +148,7 @@ static int pass_all(struct tracemap_cpu *cpu)
 			continue;
 		if (ret <= 0)
 			return ret;
-		/* One by one: the time of what comes is told from theirs. */
+		/* Pass them one by one: the times of later events count from theirs. */
 		while (subbuf_next(&cpu->batch.it, &r))
 			;
 		cpu->batch.missed = 0;
@@ -157,7 +157,7 @@ static int pass_all(struct tracemap_cpu *cpu)
 	return 0;
 }
 
-/* The folder of the CPU, and what is known without its files; @dir is the instance's. */
+/* Open the folder of the CPU, set what is known without its files; @dir: the instance's. */
 static int open_folder(struct tracemap_cpu *cpu, int dir)
 {
 	char name[64];
@@ -364,13 +364,13 @@ int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 		return -EINVAL;
 	if (!(cpu->flags & TRACEMAP_IN_PLACE))
 		return 1;
-	if (b->it.data)		/* if not, the batch only tells a reset */
+	if (b->it.data)		/* if not, the batch only reports a reset */
 		ret = live_accept(&cpu->observe.observer, &b->it, b->events);
 	clear_batch(cpu);
 	return ret;
 }
 
-/* An end that was found before is none any more. */
+/* An end that was found before no longer holds. */
 int tracemap__until_now(struct tracemap_cpu *cpu)
 {
 	int ret = cpu->way->until_now ? cpu->way->until_now(cpu) : -EOPNOTSUPP;

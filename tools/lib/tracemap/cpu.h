@@ -28,8 +28,8 @@
  *	and leave the batch empty
  * @settle: called when the caller has gone through the batch, which is cleared
  *	afterwards; returns a negative errno if something was wrong with it
- * @arm: let poll() tell what comes after the events that were fetched; returns a negative
- *	errno if that is not possible now. NULL if the way cannot choose what poll() tells
+ * @arm: let poll() report what comes after the events that were fetched; returns a negative
+ *	errno if that is not possible now. NULL if the way cannot choose what poll() reports
  * @is_filling: returns whether more than a quarter of the buffer is yet to be fetched.
  *	NULL if asking costs more than fetching
  * @until_now: see tracemap_cpu_until_now(); NULL if the way cannot
@@ -53,10 +53,10 @@ struct way {
 struct read_state {
 	unsigned char *buffer;
 	uint32_t got;
-	unsigned int near_loss;	/* results until losses are not near any more */
-	bool careful;		/* fewer bytes may be asked for then */
-	bool endless;		/* it is a trace buffer, where reading nothing is no end */
-	bool cut;		/* the file ended within a sub-buffer, which is yet to be told */
+	unsigned int near_loss;	/* results until losses are no longer near */
+	bool careful;		/* while losses are near, fewer bytes may be asked for */
+	bool endless;		/* a trace buffer, where reading nothing does not mean the end */
+	bool cut;		/* the file ended within a sub-buffer; still to be reported */
 };
 
 /*
@@ -75,7 +75,7 @@ struct map_state {
 	uint64_t entries;
 	uint64_t epoch;
 	uint32_t id;
-	bool emptied;		/* the buffer was emptied, which is yet to be told */
+	bool emptied;		/* the buffer was emptied, which is still to be reported */
 	struct live_observer observer;	/* of @live, for figures; it follows no event */
 };
 
@@ -101,7 +101,7 @@ struct ahead_room {
  *	has put it
  * @events: events in the queue
  * @used: bytes of all copies, with @out
- * @error: an error of fetching, which is told when the queue is empty
+ * @error: an error of fetching, which is reported when the queue is empty
  * @room: the memory that the copies may take
  * @own_room: this memory, of a CPU that was opened without an instance
  */
@@ -127,14 +127,14 @@ struct ahead {
  *			by one, and its loss with	out all that is left; BATCH_NONE: it
  *			the first			was gone through
  *	BATCH_GIVEN	the caller goes through it,	BATCH_HELD: a merge puts it back;
- *			and was told its loss		BATCH_NONE: it was gone through
+ *			and has got its loss		BATCH_NONE: it was gone through
  */
 enum cpu_batch { BATCH_NONE, BATCH_HELD, BATCH_GIVEN };
 
 /*
  * How the library waits for a CPU. Each time it arms the CPU, cpu->told_by becomes one of
  * the last two: BY_POSITION where the kernel takes a position, else BY_POLL. While a record
- * of the CPU is in hand this stays as it is, and the file is not waited for.
+ * of the CPU is in hand this does not change, and the library does not wait for the file.
  */
 enum cpu_told_by {
 	BY_NOTHING,		/* not armed yet, or epoll_ctl() has failed */
@@ -143,7 +143,7 @@ enum cpu_told_by {
 };
 
 /*
- * How far what poll() says can be relied on, for a CPU that is BY_POLL:
+ * How reliable poll() is, for a CPU that is BY_POLL:
  *
  *	state		waited for	looked at	next, when armed
  *
@@ -169,20 +169,20 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @in_hand: the state of @batch
  * @merge_waits: whether the merge that has taken the next record out of @batch waits for
  *	other CPUs; NULL if no merge has
- * @error: an error of a batch that is gone, which the next call that fetches tells
+ * @error: an error of a batch that is gone, which the next call that fetches returns
  * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
- * @ahead: the batches behind @batch
+ * @ahead: the batches after @batch
  * @way: how the buffer is read
  * @format: the layout of a sub-buffer
  * @fd: trace_pipe_raw, or the file, or -1
- * @live_fd: trace_live, which tells when there is more, or -1
+ * @live_fd: trace_live, which reports when there is more, or -1
  * @number: the number of the CPU
  * @flags: those of the options
  * @owns_fd: whether to close @fd
  * @dir: the folder per_cpu/cpuN, or -1
  * @told_by: which file the epoll descriptor of the instance has
- * @events: what it waits for: EPOLLIN, or 0 while it would tell nothing new
- * @poll: how far what poll() says can be relied on
+ * @events: what it waits for: EPOLLIN, or 0 while it would report nothing new
+ * @poll: how reliable poll() is
  * @full: whether buffer_percent was above 0 when epoll got the file: the kernel has a queue
  *	of waiters for that, and another for any event
  * @fetched: what was fetched since it was armed by poll() last
@@ -266,8 +266,8 @@ int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, pt
 int tracemap__until_now(struct tracemap_cpu *cpu);
 
 /*
- * Read ahead, for a turn, what the writer would overwrite else, unless a batch is in hand.
- * Returns whether there is more, and room for it.
+ * Read ahead, for a turn, what the writer would otherwise overwrite, unless a batch is in
+ * hand. Returns whether there is more, and room for it.
  */
 bool tracemap__secure(struct tracemap_cpu *cpu);
 
@@ -289,7 +289,7 @@ static inline bool tracemap__is_filling(const struct tracemap_cpu *cpu)
 	return !cpu->way->is_filling || cpu->way->is_filling(cpu);
 }
 
-/* Is there an index, which tells new events without a system call? */
+/* Is there an index, which shows new events without a system call? */
 static inline bool tracemap__has_index(const struct tracemap_cpu *cpu)
 {
 	return cpu->way == &tracemap__way_observe ||

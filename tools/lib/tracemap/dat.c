@@ -18,7 +18,7 @@
 
 /* ---- The buffers ---- */
 
-/* Numbers of CPUs go up to this; those that are not there have no data. */
+/* The numbers of CPUs are below this; CPUs that do not exist have no data. */
 static unsigned int count_cpus(const char *dir)
 {
 	unsigned int count = 0;
@@ -133,7 +133,7 @@ int dat_new(struct tracemap_dat **datp, struct tracemap *t, const char *dir)
 	return take_format(dat) ?: dat_add_cpus(dat);
 }
 
-/* The folder of the top level: only that has a folder of instances. To be freed. */
+/* The folder of the top level, the only one with a folder of instances. To be freed. */
 static char *top_of(const char *dir)
 {
 	char *path;
@@ -171,7 +171,7 @@ int dat_create_unnamed(struct tracemap_dat *dat, int fd)
 	return trace_dat_create_unnamed(&dat->file, dat->head, dat->nr_cpus, dat->page_size);
 }
 
-/* All but the file. */
+/* Make everything except the file. */
 static int open_dat(struct tracemap_dat **dat, struct tracemap *t, const char *dir,
 		    uint32_t flags)
 {
@@ -233,12 +233,12 @@ void tracemap_dat_close(struct tracemap_dat *dat)
 
 /* ---- While it goes on ---- */
 
-/* 1, 0 or a negative errno. */
+/* Returns 1, 0 or a negative errno. */
 static int fetch(struct dat_track *track)
 {
 	int ret = tracemap_cpu_fetch(track->cpu, &track->batch);
 
-	/* Only an observer has counted the events that were behind the damage. */
+	/* Only an observer counts the events after the damage. */
 	if (ret == -EBADMSG && !track->dat->observes)
 		track->dat->damaged = true;
 	if (ret <= 0)
@@ -268,7 +268,7 @@ int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_
 	return 1;
 }
 
-/* Returns what the last call said, or 1: there was something. */
+/* Returns 1 if there was something, otherwise what the last call returned. */
 static int take_turn(struct tracemap_dat *dat, unsigned int i)
 {
 	int ret = 1, n;
@@ -330,7 +330,7 @@ static void look_at_figures(struct dat_track *track)
 	if (figures.epoch != track->epoch || figures.consumed < track->consumed) {
 		track->epoch = figures.epoch;
 		track->consumed = 0;
-		/* Of these it is not known any more. */
+		/* The numbers of these losses can no longer be found out. */
 		track->owed.losses += track->owed.losses > 0;
 	}
 	track->events += figures.consumed - track->consumed;

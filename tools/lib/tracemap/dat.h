@@ -17,64 +17,64 @@
 #include "tracemap-dat.h"
 
 /*
- * Pages in the file that do not have the number of the events lost before them. When no
- * further loss comes, the kernel's counter says which it is.
+ * Pages in the file without the number of the events that were lost before them. When no
+ * further loss comes, that number follows from the kernel's counter.
  */
 struct dat_owed {
-	unsigned int losses;		/* so many. The number of one is put into the file, */
-	uint64_t at;			/* and its page is there */
-	uint64_t overwritten;		/* the kernel's counter at the last look, */
-	uint32_t quiet;			/* and bytes that came since without a loss */
+	unsigned int losses;		/* how many; if only one, it gets its number */
+	uint64_t at;			/* where the latest of these pages is in the file */
+	uint64_t overwritten;		/* the kernel's counter at the last look */
+	uint32_t quiet;			/* bytes that came since that look, without a loss */
 	bool looked;
 };
 
-/* What a CPU's buffer has given so far. */
+/* What was recorded of a CPU's buffer so far */
 struct dat_track {
 	struct tracemap_cpu *cpu;
-	unsigned int index;		/* of it */
+	unsigned int index;		/* of the CPU in the instance */
 	struct tracemap_dat *dat;
 	struct tracemap_batch *batch;	/* being written */
 	struct dat_owed owed;
-	struct dat_piece piece;		/* what is at the end of the file */
-	uint64_t at;			/* where that is */
-	int nr_pages;			/* in so many pages; 0: it is not there yet */
+	struct dat_piece piece;		/* the piece at the end of the CPU's data */
+	uint64_t at;			/* where that piece is in the data */
+	int nr_pages;			/* pages of the piece; 0: it is not written yet */
 	bool has_piece;
-	uint64_t stamp;			/* of the sub-buffer it is of */
+	uint64_t stamp;			/* time stamp of the sub-buffer of the piece */
 	unsigned char *copy;		/* a page of small parts, see gather() */
 	uint64_t copy_ts;		/* time stamp of its last record */
 	uint64_t lost;			/* events that were counted as lost so far */
 	uint64_t unwritten;		/* events that were taken and not written */
-	uint64_t events;		/* taken while we were there, or observed */
-	uint64_t consumed;		/* as the kernel said last */
+	uint64_t events;		/* events taken since the recording began, or observed */
+	uint64_t consumed;		/* the kernel's counter at the last look */
 	uint32_t epoch;
-	bool blind;			/* the time of the last record is not known any more */
+	bool blind;			/* the time of the last record is no longer known */
 };
 
 struct tracemap_dat {
 	struct tracemap *t;
 	struct trace_head *head;
 	struct trace_dat *file;
-	int fd;				/* where it goes to; -1: it has a name */
+	int fd;				/* where the file is sent to; -1: the file has a name */
 	bool compress;
 	unsigned int nr_cpus;		/* in the file */
 	unsigned int page_size;
 	struct subbuf_format format;
 	void *zeros;
-	bool observes;			/* nothing is taken out of the buffers */
+	bool observes;			/* the buffers are observed: nothing is consumed */
 	struct dat_track **tracks;	/* in the order of the CPUs of @t */
 	unsigned int nr_tracks;
 	struct losses losses;
-	bool damaged;			/* and what was behind the damage of a sub-buffer */
-	int error;			/* the file takes no more, for good */
-	bool finished;			/* or was to be, by tracemap_dat_finish() */
+	bool damaged;			/* events after damage in a sub-buffer were lost, too */
+	int error;			/* why the file takes no more data */
+	bool finished;			/* tracemap_dat_finish() was called */
 };
 
-/* Sub-buffers that are one CPU's turn. */
+/* How many sub-buffers of a CPU are written before the next CPU has its turn */
 #define DAT_TURN_MAX	64
 
 /*
- * tracemap_dat_open() and tracemap_dat_open_fd() step by step, each of which returns 0 or a
- * negative errno. @dat is to be closed in any case, and @in_the_way to be freed, see
+ * The steps of tracemap_dat_open() and tracemap_dat_open_fd(), each of which returns 0 or a
+ * negative errno. The caller closes @dat in any case, and frees @in_the_way, see
  * trace_dat_create().
  */
 int dat_new(struct tracemap_dat **dat, struct tracemap *t, const char *dir);
@@ -82,34 +82,35 @@ int dat_take_head(struct tracemap_dat *dat, const char *dir);
 int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way);
 int dat_create_unnamed(struct tracemap_dat *dat, int fd);
 
-/* What tracemap_rescan() has opened takes part. Returns 0 or a negative errno. */
+/* Add the CPUs that tracemap_rescan() has opened. Returns 0 or a negative errno. */
 int dat_add_cpus(struct tracemap_dat *dat);
 
-/* Read the rest of the buffers, and write none of it: its events count as lost. */
+/* Read the rest of the buffers, but do not write it: its events count as lost. */
 void dat_give_up(struct tracemap_dat *dat);
 
 /*
- * All was taken: count what was lost and no sub-buffer has told of, and put it into the file,
- * unless that is finished.
+ * After everything was taken, count the lost events that no sub-buffer has reported, and put
+ * their numbers into the file, unless it is finished.
  */
 void dat_count_losses(struct tracemap_dat *dat);
 
 /* dat_track.c: Write the batch of a track. Returns 0 or a negative errno. */
 int dat_track_write(struct dat_track *track);
 
-/* Its events were taken, or observed, and there is nowhere to put them. */
+/* Count the events of the batch, which were taken or observed, as not written. */
 void dat_track_unwritten(struct dat_track *track);
 
-/* Count the loss that it tells. */
+/* Count the loss that the batch reports. */
 void dat_track_missed(struct dat_track *track);
 
 /*
- * Done with it: its events went with it. If the next one is to be looked at, this one has to be
- * as well: what comes to the same sub-buffer has its time after the last of this one.
+ * Pass the batch, and count its events. If the caller is to look at the next batch, it has to
+ * look at this one, too: the times in the same sub-buffer count from the last record of this
+ * one.
  */
 void dat_track_pass(struct dat_track *track, bool looked_at);
 
-/* All was taken: what it has lost that only the counter tells. See dat_count_losses(). */
+/* The same for one CPU, see dat_count_losses(). */
 void dat_track_settle(struct dat_track *track);
 
 #endif /* _TRACEMAP_DAT_INTERNAL_H */

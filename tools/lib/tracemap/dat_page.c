@@ -15,7 +15,7 @@ struct place {
 /* Where the events of a piece are. */
 struct survey {
 	struct place first;	/* right before the first event */
-	struct place last;	/* behind the one before the last event */
+	struct place last;	/* behind the event before the last one */
 	uint32_t end;		/* behind the last event */
 	unsigned int events;
 };
@@ -25,7 +25,7 @@ static const unsigned char *at(const struct dat_piece *piece, uint32_t pos)
 	return (const unsigned char *)piece->subbuf + piece->format->data_offset + pos;
 }
 
-/* Pass one record. Returns 1 for an event, 0 for another, -1 if that was all. */
+/* Pass one record. Returns 1 for an event, 0 for another record, -1 at the end. */
 static int pass(const struct dat_piece *piece, struct place *place)
 {
 	bool big = piece->format->big_endian;
@@ -78,7 +78,7 @@ static void add(struct dat_page *page, const void *data, size_t size)
 		page->part[page->nr_parts++] = (struct iovec){ (void *)data, size };
 }
 
-/* A long of the kernel's, which is that of this machine. */
+/* A long of the kernel, in the byte order of this machine */
 static void store_long(const struct subbuf_format *f, void *to, uint64_t value)
 {
 	uint32_t narrow = value;

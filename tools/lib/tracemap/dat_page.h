@@ -29,7 +29,7 @@
 /**
  * struct dat_piece - a part of a sub-buffer
  * @format: the layout of sub-buffers; data_offset is at most DAT_PAGE_HEADER_MAX
- * @subbuf: the sub-buffer, where it lies
+ * @subbuf: the sub-buffer, in place
  * @start: where the first record begins, in bytes from the first of the sub-buffer
  * @end: where the last record ends
  * @ts: the time stamp of the record before @start, or of the sub-buffer
@@ -58,8 +58,8 @@ struct dat_page {
  * @zeros: bytes of 0, as many as a sub-buffer has
  * @pages: room for DAT_PAGES_MAX pages
  *
- * Return: how many pages were made, each as long as a sub-buffer; 0 if the piece has no
- * event with which a loss could be told
+ * Return: how many pages were made, each as long as a sub-buffer; 0 if the piece has no event
+ * that could report a loss
  */
 int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page *pages);
 

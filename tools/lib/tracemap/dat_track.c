@@ -12,7 +12,7 @@
 
 static const unsigned char *subbuf_of(const struct dat_track *track)
 {
-	/* There may be nothing, not even before the first record of a copy. */
+	/* A batch may have no bytes, a copy no header: compute no pointer outside of them. */
 	return (const unsigned char *)((uintptr_t)track->batch->it.data -
 				       track->piece.format->data_offset);
 }
@@ -22,7 +22,7 @@ static uint64_t subbuf_stamp(const struct dat_track *track)
 	return subbuf_time_stamp(track->piece.format, subbuf_of(track));
 }
 
-/* Is the batch what has come to the sub-buffer that was written last? */
+/* Does the batch continue the sub-buffer that was written last? */
 static bool goes_on(const struct dat_track *track, uint32_t start)
 {
 	const struct dat_piece *piece = &track->piece;
@@ -42,7 +42,7 @@ static void begin_piece(struct dat_track *track, uint32_t start)
 	struct dat_piece *piece = &track->piece;
 	uint64_t missed = track->batch->missed;
 
-	/* The file has no page of that piece yet to tell its loss: the next piece does. */
+	/* No page of the last piece is in the file to report its loss: this piece does. */
 	if (track->has_piece && !track->nr_pages) {
 		missed = losses_add(missed, piece->missed);
 		track->owed.losses += piece->missed > 0;
@@ -76,7 +76,7 @@ static void append(struct dat_track *track)
 	track->copy_ts = it.ts;
 }
 
-/* A record that moves the clock from the last one of the copy to the batch's. */
+/* Add a record that moves the clock from the last record of the copy to the batch. */
 static void append_time(struct dat_track *track)
 {
 	struct dat_piece *piece = &track->piece;
@@ -91,8 +91,8 @@ static void append_time(struct dat_track *track)
 }
 
 /*
- * read(2) hands out what is there of a sub-buffer, and the next time what has come
- * to it, as pages each. As long as they are small, one page takes them all.
+ * read(2) returns what a sub-buffer has by now, and the next time what was added to it, each
+ * as a page of its own. As long as these are small, one page of the file takes several.
  */
 static bool gather(struct dat_track *track)
 {
@@ -116,7 +116,7 @@ static bool gather(struct dat_track *track)
 
 /* ---- Numbers of lost events that come late ---- */
 
-/* After a page without the number was written. */
+/* A page without the number of lost events was written: note that. */
 static void owe(struct dat_track *track)
 {
 	track->owed.losses++;
@@ -124,7 +124,7 @@ static void owe(struct dat_track *track)
 	track->owed.looked = false;
 }
 
-/* That page is not written again: see settle_when_quiet(). */
+/* Recording does not write that page again, see settle_when_quiet(). */
 static int put_missed(struct dat_track *track, uint64_t missed)
 {
 	struct tracemap_dat *dat = track->dat;
@@ -142,8 +142,8 @@ static int put_missed(struct dat_track *track, uint64_t missed)
 }
 
 /*
- * All losses until the kernel's counter was @overwritten have been told. Of several it is not
- * known how many events each was.
+ * Sub-buffers have reported all losses up to the moment when the kernel's counter was
+ * @overwritten. If there are several without a number, only their sum is known.
  */
 static void settle(struct dat_track *track, uint64_t overwritten)
 {
@@ -167,9 +167,10 @@ static void look_at_counter(struct dat_track *track)
 }
 
 /*
- * More than a sub-buffer has come without a loss: the kernel has handed out another one since
- * the look, and would have told what was lost between the one before and the look. What it
- * has is in a later page than the one that lacks the number.
+ * If more than a sub-buffer has come without a loss since the look at the counter, the kernel
+ * has handed out another sub-buffer since, which would have reported what was lost before the
+ * look. So the counter has the number that the page lacks, and that page is not written
+ * again, as the new sub-buffer is in a later one.
  */
 static void settle_when_quiet(struct dat_track *track, uint32_t bytes)
 {
@@ -208,8 +209,8 @@ void dat_track_missed(struct dat_track *track)
 }
 
 /*
- * Done with the batch: its events went with it. Those that an observer has not gone through
- * it has not seen.
+ * Go through the batch, and return the number of its events. An observer has not seen events
+ * that it has not gone through.
  */
 static uint64_t pass_events(struct dat_track *track)
 {
@@ -221,7 +222,7 @@ static uint64_t pass_events(struct dat_track *track)
 	return n;
 }
 
-/* Taken out of the buffer, or observed, and there is nowhere to put them. */
+/* The events were taken out of the buffer, or observed, but cannot be written. */
 void dat_track_unwritten(struct dat_track *track)
 {
 	uint64_t events = pass_events(track);
@@ -231,7 +232,7 @@ void dat_track_unwritten(struct dat_track *track)
 		track->events += events;
 }
 
-/* The kernel counts what was taken, and an observer what it has seen. */
+/* The kernel counts the events that were taken; an observer counts those it has seen. */
 void dat_track_pass(struct dat_track *track, bool looked_at)
 {
 	if (track->dat->observes)
@@ -257,7 +258,7 @@ int dat_track_write(struct dat_track *track)
 			begin_piece(track, start);
 		track->piece.end = it->end - it->data;
 	}
-	/* Nothing but a loss: it is told with what comes next. */
+	/* There is only a loss: the next batch reports it. */
 	if (track->piece.end == track->piece.start)
 		return 0;
 	nr = dat_pages(&track->piece, dat->zeros, pages);
