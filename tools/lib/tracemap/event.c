@@ -26,7 +26,7 @@ uint64_t event_now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-/* Contents with a 0 byte behind; NULL if it cannot be read. */
+/* The contents of a file, with a 0 byte behind them; NULL if it cannot be read */
 char *event_read_file(const char *dir, const char *file, size_t *size)
 {
 	char path[4096];
@@ -39,8 +39,9 @@ char *event_read_file(const char *dir, const char *file, size_t *size)
 /* ---- Fields ---- */
 
 /*
- * Where the bytes of a field are. Of a dynamic one a word tells: length in the
- * upper half, offset in the lower, from the record or from behind the word.
+ * Find the bytes of a field. For a dynamic field a word says where: its upper half is the
+ * length, its lower half the offset, from the start of the record or from the end of the
+ * word.
  */
 struct event_bytes event_field_bytes(struct tep_format_field *field,
 				     const struct tracemap_record *rec)
@@ -80,7 +81,7 @@ bool event_is_text(const struct tep_format_field *field)
 		!strstr(field->type, "unsigned");
 }
 
-/* False, and nothing in @value: there is no @field, or it is no number. */
+/* Returns false and leaves @value alone if there is no @field, or it is no number. */
 bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
 		  uint64_t *value)
 {
@@ -201,7 +202,7 @@ static struct tep_event *read_format(struct tracemap_decoder *d, const char *sys
 	free(text);
 	if (!event)
 		return NULL;
-	/* Ids are given to others when a module has gone. */
+	/* When a module is gone, its ids may be given to other events. */
 	format = room_for(d, event->id);
 	if (format) {
 		event_program_free(format->program);
@@ -262,7 +263,7 @@ static bool search_id(struct tracemap_decoder *d, int id)
 	return found;
 }
 
-/* What another library has parsed has the string as the kernel wrote it. */
+/* If another library has parsed the format, the string is as the kernel wrote it. */
 static struct event_program *compile(const struct tracemap_decoder *d, struct tep_event *event)
 {
 	struct tracemap_line fit = TRACEMAP_LINE_INIT;
@@ -318,7 +319,7 @@ struct tep_event *tracemap_decoder_event(struct tracemap_decoder *d, int id)
 
 /* ---- A decoder ---- */
 
-/* Those switched on now may be gone, with their module, when one is printed. */
+/* An event that is enabled now may be gone with its module when one is printed. */
 static void read_enabled(struct tracemap_decoder *d)
 {
 	char *text = event_read_file(d->dir, "set_event", NULL);
@@ -335,7 +336,7 @@ static void read_enabled(struct tracemap_decoder *d)
 	free(text);
 }
 
-/* Those of tracers: they have no id file to be found by, and never go. */
+/* The events of tracers have no id file to be found by, and never disappear. */
 static void read_ftrace(struct tracemap_decoder *d)
 {
 	char path[4096];
@@ -368,7 +369,7 @@ static int common_offset(struct tep_event *event, const char *name)
 	return field && field->offset + field->size <= EVENT_COMMON_SIZE ? field->offset : -1;
 }
 
-/* Where the fields are that every event has. */
+/* Find the fields that every event has. */
 int event_find_common(struct tracemap_decoder *d)
 {
 	struct tep_event *event = tep_find_event_by_name(d->tep, "ftrace", "print");
@@ -465,7 +466,7 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_parse_header_page(d->tep, page, size, sizeof(long));
 	free(page);
-	/* The kernel's long, not ours. */
+	/* The size of a long in the kernel, not in this program */
 	tep_set_long_size(d->tep, tep_get_header_page_size(d->tep));
 	tep_set_function_resolver(d->tep, event_symbol_resolve, d);
 	read_ftrace(d);

@@ -29,7 +29,7 @@ enum event_kind {
 	KIND_RETURN,
 };
 
-/* Two fields of an event, which together tell the name of a process. */
+/* Two fields of an event that hold the id and the name of a process */
 struct event_naming {
 	struct tep_format_field *pid, *comm;
 };
@@ -111,7 +111,7 @@ void event_symbols_take(struct tracemap_decoder *d, char *text);
 
 /*
  * event_enum.c: the value of the enumerator @name in the running kernel; false if the kernel
- * does not tell it, or has several of that name with different values
+ * does not have it, or has several of that name with different values
  */
 bool event_enum(struct tracemap_decoder *d, const char *name, long long *value);
 bool event_enum_search(const void *btf, size_t size, const char *name, long long *value);
@@ -120,7 +120,7 @@ bool event_enum_search(const void *btf, size_t size, const char *name, long long
 const char *event_tep_comm(const struct tracemap_decoder *d, int pid);
 bool event_tep_symbol(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol);
 
-/* Stands in a text before a symbol whose print format was %pS. */
+/* The mark in a text before a symbol whose print format was %pS */
 #define EVENT_MARK_WHOLE	"@~@"
 
 /*

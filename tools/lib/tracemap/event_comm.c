@@ -68,7 +68,7 @@ void event_comm_set(struct tracemap_decoder *d, int pid, const char *comm, size_
 	c->comm[length] = '\0';
 }
 
-/* "123 name" a line; a name may have blanks. */
+/* Each line is "123 name"; a name may have blanks. */
 static void read_saved(struct tracemap_decoder *d)
 {
 	char *text = event_read_file(d->top, "saved_cmdlines", NULL);
@@ -79,7 +79,7 @@ static void read_saved(struct tracemap_decoder *d)
 		char *name;
 		long pid = strtol(line, &name, 10);
 
-		/* Some kernels list whom they have forgotten. */
+		/* Some kernels list processes whose names they have forgotten. */
 		if (name > line && *name == ' ' && strcmp(name + 1, "<...>"))
 			event_comm_set(d, pid, name + 1, strlen(name + 1));
 	}
@@ -104,7 +104,7 @@ void tracemap_decoder_refresh(struct tracemap_decoder *d)
 		read_saved(d);
 }
 
-/* What events told comes before the list, which is from the end of the trace. */
+/* Names from events take precedence over the list, which is from the end of the trace. */
 static const char *borrowed_comm(struct tracemap_decoder *d, int pid)
 {
 	struct event_comm *c = find_or_add(d, pid);
@@ -133,7 +133,7 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 	c = find_or_add(d, pid);
 	if (!c->comm[0] && !c->asked)
 		ask_proc(d, c);
-	/* It has ended since the list was read. */
+	/* The process may have ended since the list was read. */
 	if (!c->comm[0] && event_now_ms() - d->comms_read >= AGAIN_MS) {
 		read_saved(d);
 		c = find_or_add(d, pid);
@@ -152,7 +152,7 @@ static void add_naming(struct event_format *format, const char *pid, const char 
 		format->namings[format->nr_namings++] = naming;
 }
 
-/* Find out which names events of @format tell. */
+/* Find out which names events of @format contain. */
 void event_comms_prepare(struct event_format *format)
 {
 	const struct tep_event *event = format->event;
@@ -166,7 +166,7 @@ void event_comms_prepare(struct event_format *format)
 	}
 }
 
-/* Before the event itself is printed, which is of the one switched from. */
+/* Before the event itself is printed, which belongs to the task switched from */
 void event_comms_learn(struct tracemap_decoder *d, const struct event_format *format,
 		       const struct tracemap_record *rec)
 {

@@ -91,7 +91,7 @@ static struct event_value *compile_field(struct compiler *c, struct tep_print_ar
 	return v;
 }
 
-/* Of an array that is in the record itself. */
+/* An element of an array that is in the record itself */
 static struct event_value *compile_element(struct compiler *c, struct tep_print_arg *array,
 					   struct tep_print_arg *index)
 {
@@ -202,7 +202,7 @@ static struct event_value *compile_operator(struct compiler *c, struct tep_print
 	if ((v->kind == VALUE_DIVIDE || v->kind == VALUE_REMAINDER) &&
 	    (v->right->kind != VALUE_CONSTANT || !v->right->number))
 		return NULL;
-	/* Known now. */
+	/* The value is known now. */
 	if (v->left->kind == VALUE_CONSTANT && v->right->kind == VALUE_CONSTANT) {
 		v->number = event_value_constant(v);
 		v->kind = VALUE_CONSTANT;
@@ -246,7 +246,7 @@ static struct event_value *compile_value(struct compiler *c, struct tep_print_ar
 
 /* ---- Operations ---- */
 
-/* Valid until the next one is added. */
+/* The operation is valid until the next one is added. */
 static struct event_op *add_op(struct compiler *c, enum event_op_kind kind)
 {
 	struct event_program *p = c->program;
@@ -264,7 +264,7 @@ static struct event_op *add_op(struct compiler *c, enum event_op_kind kind)
 	return ops;
 }
 
-/* A copy that event_line_put_padded() may read beyond the end of. */
+/* Make a copy that event_line_put_padded() may read beyond the end of. */
 static const char *pad(struct compiler *c, const char *text, size_t length)
 {
 	char *padded = allocate(c, length + EVENT_PAD);
@@ -562,8 +562,8 @@ static bool compile_symbol(struct compiler *c, bool whole, struct tep_print_arg 
 }
 
 /*
- * A conversion, at its %, with the arguments it takes from *@arg; returns what is behind.
- * NULL: it is not known here.
+ * Compile a conversion, at its %, with the arguments it takes from *@arg. Returns what
+ * follows it, or NULL if the conversion is not known here.
  */
 static const char *compile_conversion(struct compiler *c, const char *at, bool whole,
 				      struct tep_print_arg **arg)
@@ -654,7 +654,7 @@ struct event_program *event_compile(struct tep_event *event, const char *format)
 {
 	struct compiler c = { .event = event, .format = format };
 
-	/* Binary printk() has a format a record. */
+	/* Each record of a binary printk() has a format of its own. */
 	if (event->flags & (TEP_EVENT_FL_FAILED | TEP_EVENT_FL_ISBPRINT) ||
 	    !format)
 		return NULL;

@@ -19,10 +19,10 @@
 
 #include "event.h"
 
-/* Where it is mounted by convention. */
+/* Where tracefs is mounted by convention */
 #define IN_SYSFS	"/sys/kernel/tracing"
 
-/* Where debugfs is mounted, the kernel mounts tracefs there at the first look into it. */
+/* Where debugfs is mounted, the kernel mounts tracefs in it at the first access. */
 #define IN_DEBUGFS	"/sys/kernel/debug/tracing"
 
 static bool is_tracefs(const char *path)
@@ -33,8 +33,8 @@ static bool is_tracefs(const char *path)
 }
 
 /*
- * Nothing is mounted for it by us: a library that looks must change nothing. What is
- * mounted cannot be asked for where there is no /proc.
+ * The library mounts nothing: it looks, and must not change anything. Where there is
+ * no /proc, it cannot find out what is mounted.
  */
 static int tracing_dir(char **dir)
 {

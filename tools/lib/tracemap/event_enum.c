@@ -42,7 +42,7 @@ static const struct {
 
 struct search {
 	const char *name;
-	size_t size;		/* of it, with the 0 behind it */
+	size_t size;		/* of the name, with the 0 behind it */
 	const char *strings;
 	uint32_t strings_size;
 	int found;		/* values that differ */
@@ -84,7 +84,7 @@ static void look_at_types(struct search *s, const unsigned char *type, size_t si
 		memcpy(words, type, sizeof(words));
 		nr = words[1] & 0xffff;
 		kind = words[1] >> 24 & 0x1f;
-		/* A kind that is newer than this: its length is not known. */
+		/* This kind is newer than this code, which does not know its length. */
 		if (kind > NR_KINDS - 1)
 			return;
 		length = 12 + sizes[kind].type + (size_t)nr * sizes[kind].member;

@@ -43,7 +43,7 @@ static const struct {
 	{ "PM_QOS_REMOVE_REQ", "2" },
 };
 
-/* It takes no control characters. */
+/* libtraceevent takes no control characters. */
 #define MARK		"~@~"
 #define MARK_LENGTH	3
 
@@ -52,7 +52,7 @@ static void put(struct tracemap_line *line, const char *from, const char *to)
 	tracemap_line_put(line, from, to - from);
 }
 
-/* What a conversion of a format becomes; @at is behind its %. */
+/* Append what a conversion becomes; @at is behind its %. Returns what follows it. */
 static const char *put_conversion(struct tracemap_line *line, const char *at, int long_size)
 {
 	if (at[0] == 'p' && !isalnum((unsigned char)at[1])) {
@@ -69,7 +69,7 @@ static const char *put_conversion(struct tracemap_line *line, const char *at, in
 	return at;
 }
 
-/* A string with its quotes; returns what is behind. */
+/* Append a string with its quotes; returns what follows it. */
 static const char *put_quoted(struct tracemap_line *line, const char *at, int long_size)
 {
 	tracemap_line_put(line, at++, 1);
@@ -92,12 +92,12 @@ static const char *put_quoted(struct tracemap_line *line, const char *at, int lo
 	return at;
 }
 
-/* The value of a name that only C knows; false if it has none, or is something else. */
+/* Append the value of a name that only C knows; false if it is not such a name. */
 static bool put_value(struct tracemap_decoder *d, const char *name, struct tracemap_line *line)
 {
 	long long value;
 
-	/* Of enumerators, by the kernel's style; REC is the record. */
+	/* By the kernel's style, enumerators are upper case; REC is the record. */
 	if (!isupper((unsigned char)*name) || !strcmp(name, "REC"))
 		return false;
 	if (event_enum(d, name, &value)) {
@@ -113,7 +113,7 @@ static bool put_value(struct tracemap_decoder *d, const char *name, struct trace
 	return false;
 }
 
-/* @member: it is behind "->", the name of a field */
+/* @member: the word is behind "->", and so is the name of a field */
 static const char *put_word(struct tracemap_decoder *d, const char *at, bool member,
 			    struct tracemap_line *line)
 {
@@ -135,7 +135,7 @@ static const char *skip_blanks(const char *at)
 	return at;
 }
 
-/* "(1 | 2 | 4)" is 7; NULL if it is something else. */
+/* Compute "(1 | 2 | 4)" as 7; returns NULL for anything else. */
 static const char *fold(const char *at, unsigned long long *value)
 {
 	*value = 0;
@@ -196,7 +196,7 @@ static void fit(struct tracemap_decoder *d, const char *text, struct tracemap_li
 
 /* ---- Statements among the arguments ---- */
 
-/* Behind the argument, at its comma or at the end. */
+/* Find the end of the argument: its comma or the end of the text. */
 static const char *argument_end(const char *at)
 {
 	int depth = 0;
@@ -217,7 +217,7 @@ static const char *argument_end(const char *at)
 	return at;
 }
 
-/* The conversion number @nr, from 0, of the string up to @end; NULL: none. */
+/* Find conversion number @nr, from 0, of the string up to @end; NULL if there is none. */
 static const char *find_conversion(const char *at, const char *end, int nr)
 {
 	for (; at < end; at++) {
@@ -238,8 +238,8 @@ static bool is_statement(const char *at, const char *end)
 }
 
 /*
- * Take the first argument that has statements away, and its %p: in their place
- * is what the kernel prints for an address it does not want to tell.
+ * Remove the first argument that has statements, and its %p. Put what the kernel prints for
+ * an address that it does not want to show in its place.
  */
 static bool drop_statement(const char *format, struct tracemap_line *line)
 {
@@ -281,7 +281,7 @@ void event_fit_format(struct tracemap_decoder *d, const char *text, struct trace
 	tracemap_line_free(&simple);
 }
 
-/* The conversions alone: @text has no quotes, and no arguments behind it. */
+/* Change conversions only: @text has no quotes, and no arguments behind it. */
 void event_fit_string(const struct tracemap_decoder *d, const char *text,
 		      struct tracemap_line *line)
 {
@@ -312,7 +312,7 @@ static const char *find_mark(const char *text, const char *mark)
 	return found ? found : text + strlen(text);
 }
 
-/* Append @text without marks, and without what is between two where only the name was wanted. */
+/* Append @text without marks; between two of them keep the rest of a symbol for %pS only. */
 void event_unmark(const char *text, struct tracemap_line *line)
 {
 	bool whole = false;

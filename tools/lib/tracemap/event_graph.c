@@ -28,12 +28,12 @@ struct call {
 	int pid;
 };
 
-/* One a CPU. */
+/* The state of each CPU */
 struct branch {
 	int last_pid;		/* -1: none yet */
-	int64_t depth;		/* what is no call stands one deeper */
+	int64_t depth;		/* of the last call or return; comments are one deeper */
 	bool waits;
-	struct call call;	/* that waits */
+	struct call call;	/* the call that waits for the next event */
 	uint64_t entered[DEPTH_MAX];
 };
 
@@ -84,7 +84,7 @@ static char mark_of(uint64_t ns)
 	return ' ';
 }
 
-/* Seven digits, and what is left of the column as blanks. */
+/* Append seven digits, and blanks for the rest of the column. */
 static void put_duration(uint64_t ns, struct tracemap_line *line)
 {
 	unsigned long long us = ns / 1000;
@@ -107,12 +107,12 @@ static void put_duration(uint64_t ns, struct tracemap_line *line)
 
 static void put_indent(int64_t depth, struct tracemap_line *line)
 {
-	/* Deeper than any stack is: a damaged record. */
+	/* A depth beyond that of any stack means a damaged record. */
 	if (depth > 0 && depth < 1024)
 		tracemap_line_printf(line, "%*s", (int)depth * INDENT, "");
 }
 
-/* Of the name seven bytes; what is left of 14 is on both sides. */
+/* Append seven bytes of the name, centred in 14 columns. */
 static void put_task(struct tracemap_decoder *d, int pid, struct tracemap_line *line)
 {
 	char text[32];
@@ -123,7 +123,7 @@ static void put_task(struct tracemap_decoder *d, int pid, struct tracemap_line *
 	tracemap_line_printf(line, "%*s%s%*s", spaces / 2, "", text, spaces - spaces / 2, "");
 }
 
-/* Another process runs. */
+/* Append the lines that say that another process runs now. */
 static void put_switch(struct tracemap_decoder *d, struct branch *b, int cpu, int pid,
 		       struct tracemap_line *line)
 {
@@ -214,7 +214,7 @@ static void put_return(struct tracemap_decoder *d, struct branch *b, int cpu,
 	put_indent(call->depth, line);
 	tracemap_line_put(line, "}", 1);
 	if (!known) {
-		/* Its call was lost, or was before the trace. */
+		/* The call of this return was lost, or was before the trace. */
 		tracemap_line_put(line, " /* ", 4);
 		event_symbol_print(d, line, call->func, false);
 		tracemap_line_put(line, " */", 3);

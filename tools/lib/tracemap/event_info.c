@@ -42,8 +42,8 @@ static bool ends(struct event_bytes bytes)
 }
 
 /*
- * Whether every field is where the format says, and every string that is printed
- * to its end has one: libtraceevent believes that.
+ * Whether every field is where the format says, and every string that is printed to its end
+ * has one: libtraceevent does not check that.
  */
 static bool is_sound(const struct event_format *format, const struct tracemap_record *rec)
 {
@@ -70,8 +70,9 @@ void event_put_bytes(const struct tracemap_record *rec, struct tracemap_line *li
 }
 
 /*
- * By the format's program. False, and nothing is appended: it has none, or a user of
- * libtraceevent has a function of its own for the event, or the record is not as it should be.
+ * Append the contents by the format's program. Returns false and appends nothing if it has
+ * none, if a user of libtraceevent has a function of its own for the event, or if the record
+ * does not fit.
  */
 static bool put_compiled(struct tracemap_decoder *d, const struct event_format *format,
 			 const struct tracemap_record *rec, struct tracemap_line *line)
@@ -87,7 +88,7 @@ static bool put_compiled(struct tracemap_decoder *d, const struct event_format *
 	return false;
 }
 
-/* By the print format, without the event's name. */
+/* Append the contents by the print format, without the event's name. */
 static void put_formatted(struct tracemap_decoder *d, const struct event_format *format,
 			  const struct tracemap_record *rec, struct tracemap_line *line)
 {
@@ -183,7 +184,7 @@ static void put_stack(struct tracemap_decoder *d, const struct event_format *for
 	for (int at = 0; at + size <= bytes.length; at += size) {
 		uint64_t ip = tep_read_number(d->tep, bytes.data + at, size);
 
-		/* Where the space ran out, or the stack ended. */
+		/* The space ran out, or the stack ended. */
 		if (ip == (size == 8 ? ~0ULL : ~0U) || (user && !ip))
 			break;
 		event_line_put(line, " => ", 4);
@@ -196,8 +197,9 @@ static void put_stack(struct tracemap_decoder *d, const struct event_format *for
 }
 
 /*
- * "sys_openat(dfd: ffffffffffffff9c, ...)": a long each, whatever the type. Since 6.18 that
- * is 0xffffffffffffff9c, and decimal up to 9; the print format tells neither.
+ * "sys_openat(dfd: ffffffffffffff9c, ...)": each argument is a long, whatever its type. Since
+ * 6.18 the kernel prints 0xffffffffffffff9c, and up to 9 in decimal; the print format shows
+ * neither.
  */
 static void put_syscall_enter(struct tracemap_decoder *d, const struct event_format *format,
 			      const struct tracemap_record *rec, struct tracemap_line *line)
@@ -238,7 +240,7 @@ static void put_syscall_exit(const struct event_format *format,
 	event_line_hex(line, ret);
 }
 
-/* A symbol of the kernel's; a probe in a program has just the address. */
+/* Append a symbol of the kernel; a probe in a program has only the address. */
 static void put_probed(struct tracemap_decoder *d, uint64_t ip, bool with_offset,
 		       struct tracemap_line *line)
 {
@@ -343,7 +345,7 @@ void event_info(struct tracemap_decoder *d, struct event_format *format,
 		const struct tracemap_record *rec, struct tracemap_line *line)
 {
 	put_kind(d, format, rec, line);
-	/* Some bring their own; of others it belongs to what they print. */
+	/* Some kinds append a newline themselves; for others it would belong to their text. */
 	if (!brings_end(format->kind) || !line->length || line->text[line->length - 1] != '\n')
 		event_line_put(line, "\n", 1);
 }

@@ -109,7 +109,7 @@ static int element_size(const struct tep_format_field *field, int length)
 {
 	int size = field->elementsize;
 
-	/* Of the dynamic ones it is that of the elements as well. */
+	/* Dynamic fields have the size of their elements in it, too. */
 	return is_number_size(size) && length % size == 0 ? size : 1;
 }
 

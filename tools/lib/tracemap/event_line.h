@@ -12,7 +12,7 @@
 #include "tracemap-event.h"
 
 #define EVENT_DIGITS	24	/* room for the digits of 64 bits, also in octal */
-#define EVENT_PAD	16	/* padded text is copied in steps of so many bytes */
+#define EVENT_PAD	16	/* padded text is copied in steps of this many bytes */
 
 /*
  * Make room for @more bytes and a 0 byte behind them. Returns false, and sets line->error,

@@ -18,7 +18,7 @@ struct run {
 
 static uint64_t evaluate_more(const struct event_value *v, struct run *run);
 
-/* Most are just fields. */
+/* Most values are just fields. */
 static inline uint64_t evaluate(const struct event_value *v, struct run *run)
 {
 	if (v->kind == VALUE_FIELD)
@@ -265,7 +265,7 @@ static void put_symbolic(const struct event_op *op, struct run *run)
 	put_unknown(value, run->line);
 }
 
-/* A name of no bits is that of 0 if its value is negative: libtraceevent has it so. */
+/* As in libtraceevent, a name without bits stands for 0 if its value is negative. */
 static void put_flags(const struct event_op *op, struct run *run)
 {
 	uint64_t value = evaluate(op->value, run);

@@ -10,7 +10,7 @@
 
 #include "event.h"
 
-/* A module may have been loaded since. */
+/* How long to wait before reading again: a module may have been loaded since */
 #define AGAIN_MS	1000
 
 /* Of addresses asked for of late, a power of two. */
@@ -61,7 +61,7 @@ static int by_address(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	/* Of aliases the kernel names the first in its list. */
+	/* Of several aliases the kernel prints the first in its list. */
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
@@ -73,8 +73,8 @@ static bool same_module(const struct event_symbol *a, const struct event_symbol 
 }
 
 /*
- * Where a symbol ends. Behind the last one of the kernel or of a module its text has no more
- * than the rest of a page. What is beyond is of another module, maybe not in the list yet.
+ * Find where a symbol ends. The last one of the kernel or of a module ends with its page at
+ * the latest. What is beyond belongs to another module, which may not be in the list yet.
  */
 static uint64_t end_of(const struct event_symbols *s, size_t i, uint64_t page)
 {
@@ -184,7 +184,7 @@ static bool look(struct event_symbols *s, uint64_t address, struct event_symbol 
 	if (!low)
 		return false;
 	low--;
-	/* The first of those at that address. */
+	/* Take the first of those at that address. */
 	while (low && s->symbol[low - 1].address == s->symbol[low].address)
 		low--;
 	if (address - s->symbol[low].address >= s->symbol[low].size)
@@ -206,14 +206,14 @@ bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct even
 		return false;
 	if (look(d->symbols, address, symbol))
 		return true;
-	/* The upper half is the kernel's. */
+	/* Kernel addresses are in the upper half. */
 	if (!(address >> 63) || event_now_ms() - d->symbols->read < AGAIN_MS)
 		return false;
 	load(d);
 	return d->symbols && look(d->symbols, address, symbol);
 }
 
-/* 0: there is none, or the kernel does not tell. */
+/* Returns 0 if there is none, or the kernel does not show it. */
 uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name)
 {
 	tracemap_decoder_prepare(d);
@@ -255,13 +255,13 @@ void tracemap_decoder_prepare(struct tracemap_decoder *d)
 		load(d);
 }
 
-/* For libtraceevent: it is told at once how %pS wants it. */
+/* Called by libtraceevent: returns the name with all that %pS needs. */
 char *event_symbol_resolve(void *decoder, unsigned long long *address, char **module)
 {
 	struct tracemap_decoder *d = decoder;
 	struct event_symbol symbol;
 
-	/* Whether or not there is a name: the mark before what was %pS has to go. */
+	/* Even without a name, the mark before what was %pS has to be removed. */
 	d->has_marks = true;
 	if (!event_symbol_find(d, *address, &symbol))
 		return NULL;

@@ -17,8 +17,8 @@ const char *event_tep_comm(const struct tracemap_decoder *d, int pid)
 	return comm && strcmp(comm, "<...>") ? comm : "";
 }
 
-#define NR_SIZES	4096		/* that are remembered, a power of two */
-#define PAGE		4096		/* of the machine that recorded; the file does not tell */
+#define NR_SIZES	4096		/* how many are remembered, a power of two */
+#define PAGE		4096		/* of the machine that recorded; the file does not say */
 #define SIZE_MAX_LOOKED	(1 << 24)	/* no function is larger */
 
 struct event_size {
@@ -26,8 +26,9 @@ struct event_size {
 };
 
 /*
- * libtraceevent does not tell it: bisect for where another function begins. Of the last one
- * it knows the first byte alone: its page has it, see end_of() in event_symbol.c.
+ * libtraceevent does not return the size: bisect for where another function begins. Of the
+ * last function it knows only the first byte: take the rest of its page, see end_of() in
+ * event_symbol.c.
  */
 static uint64_t find_size(struct tep_handle *tep, uint64_t start)
 {
@@ -62,7 +63,7 @@ static uint64_t size_of(struct tracemap_decoder *d, uint64_t start)
 	return known->size;
 }
 
-/* The name is copied to where there are bytes behind it. */
+/* The name is copied, so that there are bytes behind it. */
 bool event_tep_symbol(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol)
 {
 	const char *name = tep_find_function(d->tep, address);

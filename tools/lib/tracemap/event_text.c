@@ -55,7 +55,7 @@ static char depth_char(unsigned int depth)
 	return depth ? "0123456789abcdef"[depth & 0xf] : '.';
 }
 
-/* The column of the header's five strokes. */
+/* Fill the column with the header's five strokes. */
 void event_flags(const struct tracemap_decoder *d, const struct tracemap_record *rec,
 		 char text[6])
 {
@@ -70,14 +70,14 @@ void event_flags(const struct tracemap_decoder *d, const struct tracemap_record 
 	text[5] = '\0';
 }
 
-/* Rounded to microseconds: " %5llu.%06u"; other clocks' " %12llu". */
+/* Append " %5llu.%06u", rounded to microseconds; for other clocks " %12llu". */
 void event_time(const struct tracemap_decoder *d, uint64_t ts, struct tracemap_line *line)
 {
 	uint64_t us = ts / 1000 + (ts % 1000 >= 500);
 	char text[3 * EVENT_DIGITS] = "", *end = text + 2 * EVENT_DIGITS, *start;
 
 	if (d->in_ns) {
-		/* A digit more: the zeros come by themselves. */
+		/* With one digit more, the leading zeros are there. */
 		start = event_decimal(end, us % 1000000 + 1000000);
 		*start = '.';
 		start = event_decimal(start, us / 1000000);
@@ -90,7 +90,7 @@ void event_time(const struct tracemap_decoder *d, uint64_t ts, struct tracemap_l
 	event_line_put_digits(line, start, end);
 }
 
-/* Right before the event they were lost before. */
+/* Append what happened right before the event: a reset, a loss. */
 static void put_loss(const struct tracemap_record *rec, struct tracemap_line *line)
 {
 	if (rec->flags & TRACEMAP_RESET)
@@ -104,7 +104,7 @@ static void put_loss(const struct tracemap_record *rec, struct tracemap_line *li
 				     (unsigned long long)rec->missed);
 }
 
-/* As "%-7d [%03d] " of a process and a CPU; returns what is behind, at most 32 bytes. */
+/* Write "%-7d [%03d] " for a process and a CPU, at most 32 bytes; returns the end. */
 static char *put_place(char *at, int pid, int cpu)
 {
 	char digits[2 * EVENT_DIGITS] = "", *end = digits + EVENT_DIGITS, *start;
@@ -123,7 +123,7 @@ static char *put_place(char *at, int pid, int cpu)
 	return at + 2;
 }
 
-/* As "%16s-%-7d [%03d] %s", of name, process, CPU and flags. */
+/* Append "%16s-%-7d [%03d] %s" for name, process, CPU and flags. */
 static void put_head(struct tracemap_decoder *d, const struct tracemap_record *rec, int pid,
 		     struct tracemap_line *line)
 {

@@ -228,7 +228,7 @@ struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i)
 	return i < t->nr ? t->cpus[i] : NULL;
 }
 
-/* One end right after the other; then the CPUs take turns, so that none has to wait long. */
+/* Set all ends right after each other; then the CPUs take turns, so that none waits long. */
 int tracemap_until_now(struct tracemap *t)
 {
 	bool more = true;
@@ -268,7 +268,7 @@ static int watch(struct tracemap *t, struct tracemap_cpu *cpu, uint32_t events)
 	return epoll_change(t, cpu, EPOLL_CTL_MOD);
 }
 
-/* Let epoll have the one of the two files that tells from now on. */
+/* Give epoll the one of the two files that reports from now on. */
 static int add(struct tracemap *t, struct tracemap_cpu *cpu, enum cpu_told_by by)
 {
 	int ret = 0;
@@ -310,7 +310,7 @@ static enum cpu_poll judge_poll(const struct tracemap_cpu *cpu, bool late)
 	return late ? POLL_LATE : POLL_EXACT;
 }
 
-/* If buffer_percent, which is negative if it was not asked for, has another queue now: go there. */
+/* If buffer_percent, which is negative if not read, now has another queue: go to that. */
 static int change_queue(struct tracemap *t, struct tracemap_cpu *cpu, int percent)
 {
 	bool full = percent > 0;
@@ -326,7 +326,7 @@ static int change_queue(struct tracemap *t, struct tracemap_cpu *cpu, int percen
 	return ret;
 }
 
-/* Let poll() of the buffer tell of a CPU, where the kernel takes no position. */
+/* Let poll() of the buffer report a CPU, where the kernel takes no position. */
 static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late, int percent)
 {
 	int ret = change_queue(t, cpu, percent);
@@ -342,7 +342,7 @@ static int add_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late, 
 	return add(t, cpu, BY_POLL);
 }
 
-/* The same. Returns the milliseconds until the next look, 0 if poll() tells everything. */
+/* The same. Returns the milliseconds until the next look, 0 if poll() reports everything. */
 static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late, int percent)
 {
 	int ret = add_by_poll(t, cpu, late, percent);
@@ -372,15 +372,15 @@ static int ask_percent(const struct tracemap *t, int *percent)
 }
 
 /*
- * Arm a CPU whose record waits in a merge for other CPUs. What comes behind that record may
+ * Arm a CPU whose record waits in a merge for other CPUs. What comes after that record may
  * wait, too, until a quarter of the buffer, or buffer_percent, is full: then the merge has
- * to read ahead. The merge looks after a while by itself, for where poll() cannot tell.
+ * to read ahead. Where poll() cannot report that, the merge looks by itself after a while.
  */
 static int arm_waiting(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
 	int ret = -EOPNOTSUPP;
 
-	/* The merge reads no more ahead until the error was told. */
+	/* The merge does not read ahead before the error was reported. */
 	if (cpu->error || cpu->ahead.error)
 		return watch(t, cpu, 0);
 	if (tracemap__has_index(cpu))
@@ -438,7 +438,7 @@ static bool any_by_poll(const struct tracemap *t)
 	return false;
 }
 
-/* Arm all CPUs. Returns the milliseconds until a look, 0 if epoll tells everything. */
+/* Arm all CPUs. Returns the milliseconds until a look, 0 if epoll reports everything. */
 static int arm_all(struct tracemap *t)
 {
 	int first = 0, percent = -1;

@@ -6,7 +6,7 @@
 
 #include "losses.h"
 
-/* Those of the CPU of index @i, NULL: no memory. */
+/* The losses of the CPU with index @i, or NULL if there is no memory */
 static struct cpu_losses *of(struct losses *l, unsigned int i)
 {
 	struct cpu_losses *cpus;
@@ -33,7 +33,7 @@ void losses_begin(struct losses *l, struct tracemap *t)
 			continue;
 		c->overwritten = f.overwritten;
 		c->dropped = f.dropped;
-		/* Of what was overwritten since, some may be before the first event. */
+		/* Some of the events overwritten since may be from before the first event. */
 		c->at_least = true;
 	}
 }
@@ -72,7 +72,7 @@ uint64_t losses_dropped(struct losses *l, unsigned int i)
 		return 0;
 	before = c->dropped;
 	c->dropped = f.dropped;
-	/* Emptied, its counters began anew. */
+	/* If the buffer was emptied, its counters have restarted. */
 	return f.dropped < before ? f.dropped : f.dropped - before;
 }
 
@@ -84,7 +84,7 @@ uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten
 	if (!c || !c->unknown)
 		return 0;
 	lost = overwritten - c->overwritten;
-	/* They were emptied meanwhile, and the counters began anew. */
+	/* The buffer was emptied meanwhile, and the counters have restarted. */
 	if (overwritten < c->overwritten || lost < c->told)
 		return 0;
 	untold = lost - c->told;

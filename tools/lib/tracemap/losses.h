@@ -20,11 +20,11 @@
 
 /**
  * struct cpu_losses - the losses of one CPU
- * @told: how many lost events sub-buffers have told with their number
- * @unknown: whether sub-buffers have told more losses, without a number
- * @overwritten: what the kernel had counted at the beginning, and does not count here
- * @dropped: how many dropped events were told so far
- * @at_least: whether more were lost than can be known
+ * @told: how many lost events sub-buffers have reported with their number
+ * @unknown: whether sub-buffers have reported more losses, without a number
+ * @overwritten: the kernel's count at the beginning, which is not included
+ * @dropped: the kernel's count of dropped events at the last look
+ * @at_least: whether the number of lost events cannot be known
  */
 struct cpu_losses {
 	uint64_t told;
@@ -54,21 +54,21 @@ static inline uint64_t losses_add(uint64_t a, uint64_t b)
  */
 void losses_begin(struct losses *l, struct tracemap *t);
 
-/* Count the loss that a record or a batch of the CPU with this number tells. */
+/* Count the loss that a record or a batch of the CPU with this number reports. */
 void losses_told(struct losses *l, int cpu, uint64_t missed);
 
 /* How many events the CPU with index @i has dropped since the last call. */
 uint64_t losses_dropped(struct losses *l, unsigned int i);
 
 /*
- * When all was read: how many more events the CPU with index @i has overwritten than was
- * told. They count as told afterwards.
+ * After everything was read: how many more events of the CPU with index @i were overwritten
+ * than sub-buffers have reported. They count as reported afterwards.
  */
 uint64_t losses_untold(struct losses *l, unsigned int i);
 
 /*
- * The same, of the moment when the counter of overwritten events was @overwritten: of all
- * losses until then sub-buffers had told.
+ * The same for the moment when the counter of overwritten events was @overwritten;
+ * sub-buffers must have reported all losses up to then.
  */
 uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten);
 

@@ -12,8 +12,8 @@
  *						GONE		 a look finds its end
  *	READY	 it holds its next record	READY, EMPTY,	 the record was handed
  *						FAILING, GONE	 out, it is asked again
- *	FAILING	 it returned an error, which	EMPTY, GONE	 the caller was told;
- *		 the caller was not told yet			 EMPTY if it can go on
+ *	FAILING	 it returned an error, which	EMPTY, GONE	 the caller got it;
+ *		 the caller does not have yet			 EMPTY if it can go on
  *	GONE	 it is at its end, or failed
  *
  * The source with the oldest record is next. While another source is EMPTY, an older
@@ -80,7 +80,7 @@ enum state { EMPTY, READY, FAILING, GONE };
  * @looks: how many looks there had been when the record was found
  * @arrived: when the record was found, or the batch that it is of
  * @state: see above
- * @error: the error that is to be told while it is FAILING
+ * @error: the error to be returned to the caller, while it is FAILING
  * @says_fresh: whether it has set TRACEMAP_FRESH
  * @cpu: the handle of a CPU, or NULL
  * @plugged: the source, if @cpu is NULL
@@ -189,7 +189,7 @@ static void source_found(struct tracemap_merge *m, struct source *s)
 	s->arrived = m->now;
 }
 
-/* A batch that was read ahead arrived then, and need not wait for another look. */
+/* A batch that was read ahead arrived when it was read, and need not wait for another look. */
 static void batch_found(struct tracemap_merge *m, struct source *s)
 {
 	source_found(m, s);
@@ -199,7 +199,7 @@ static void batch_found(struct tracemap_merge *m, struct source *s)
 	s->arrived = s->cpu->arrived;
 }
 
-/* Hold the next record of the batch, or, at its end, a loss that no record has told. */
+/* Hold the next record of the batch, or, at its end, a loss that no record has reported. */
 static int next_in_batch(struct source *s)
 {
 	struct subbuf_iter *it = &s->batch->it;
@@ -373,7 +373,7 @@ static int tell_failure(struct tracemap_merge *m)
 	m->nr_failing--;
 	m->failed_cpu = s->item.rec.cpu;
 	s->state = GONE;
-	/* After a signal, and behind a damaged sub-buffer, the source can go on. */
+	/* After a signal, and after a damaged sub-buffer, the source can go on. */
 	if (s->error == -EINTR || (s->cpu && s->error == -EBADMSG)) {
 		s->state = EMPTY;
 		m->nr_empty++;
@@ -410,7 +410,7 @@ static uint64_t begin_to_wait(struct tracemap_merge *m, uint64_t end)
 /*
  * No record may go: set when to look again. While a record of a CPU waits, poll() wakes the
  * caller when the buffer of that CPU fills, see arm_waiting() in instance.c. Since poll()
- * cannot always tell, there is a look after LOOK_WAITING_NS.
+ * cannot always report that, there is a look after LOOK_WAITING_NS.
  */
 static int nothing_yet(struct tracemap_merge *m)
 {
@@ -628,7 +628,7 @@ int tracemap_merge_failed_cpu(const struct tracemap_merge *m)
 	return m->failed_cpu;
 }
 
-/* ---- The sources there are ---- */
+/* ---- The list of sources ---- */
 
 int tracemap_merge_new(struct tracemap_merge **m,
 		       const struct tracemap_merge_options *options)
@@ -665,7 +665,7 @@ static void step_back(struct source *s)
 	it->ts = s->item.rec.ts - time;
 }
 
-/* Let the CPU go on behind the last record that was handed out. */
+/* Let the CPU go on after the last record that was handed out. */
 static void put_back(const struct tracemap_merge *m, struct source *s)
 {
 	struct tracemap_batch *b = s->batch;

@@ -98,7 +98,7 @@ struct tube {
 	int number;
 	int in, out;
 	uint32_t seq;			/* the number of the next event */
-	bool reset;			/* the batch that is fetched next tells a reset */
+	bool reset;			/* the batch that is fetched next reports a reset */
 	bool fills;
 	struct subbuf_make make;
 };
@@ -227,7 +227,7 @@ struct feed {
 	unsigned int nr, next;
 	int end;			/* what it returns when there is no more */
 	bool marks;			/* it sets TRACEMAP_FRESH */
-	unsigned int found;		/* how many events it has told as found */
+	unsigned int found;		/* how many events it has reported as found */
 	unsigned int asked;
 	bool out;
 	unsigned int released;

@@ -15,16 +15,16 @@ struct new_file {
 	const char *path;
 };
 
-/* Begin what is to be @path, which must stay. Returns 0 or a negative errno. */
+/* Begin a file that will be @path, a string to be kept. Returns 0 or a negative errno. */
 int new_file_begin(struct new_file *f, const char *path);
 
 /*
- * Give it its name, in place of a file of that name, unless @is_new says that there must be
- * none. Returns 0 or a negative errno.
+ * Give the file its name, replacing a file of that name, unless @is_new says that there
+ * must be none. Returns 0 or a negative errno.
  */
 int new_file_name(struct new_file *f, bool is_new);
 
-/* Close it, and remove it if it has no name. */
+/* Close the file, and remove it if it has not got its name. */
 void new_file_end(struct new_file *f);
 
 #endif /* _TRACEMAP_NEW_FILE_H */

@@ -47,7 +47,7 @@ struct tracemap_perf {
 	uint64_t tail;			/* what was last stored to data_tail */
 	uint64_t pos;			/* where the next record is, behind the one held */
 	uint64_t head;			/* where data_head was when it was last loaded */
-	uint64_t missed;		/* lost samples that the next sample has to tell */
+	uint64_t missed;		/* lost samples that the next sample has to report */
 	uint32_t raw_offset;		/* of the u32 size in a record, before the sample */
 	uint32_t time_offset;		/* of perf's time stamp in a record; 0: there is none */
 	int error;
@@ -456,7 +456,7 @@ static void source_release(void *arg)
 
 void tracemap_perf_source(struct tracemap_perf *perf, struct tracemap_source *source)
 {
-	/* This function sets these members only, also if a later version has more. */
+	/* This function sets only these members, even if a later version has more. */
 	source->size = offsetof(struct tracemap_source, release) + sizeof(source->release);
 	source->cpu = perf->rec.cpu;
 	source->arg = perf;

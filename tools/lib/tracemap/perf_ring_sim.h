@@ -24,7 +24,7 @@ struct sim_ring {
 	unsigned char *data;
 	uint64_t size;
 	uint64_t head;		/* where the kernel is; not yet in data_head */
-	uint64_t lost;		/* samples lost, which no record has told yet */
+	uint64_t lost;		/* samples lost, which no record has reported yet */
 };
 
 static inline size_t sim_bytes(const struct sim_ring *ring)
@@ -121,7 +121,7 @@ static inline void sim_sample(struct sim_ring *ring, uint64_t ts, uint32_t numbe
 	sim_record(ring, PERF_RECORD_SAMPLE, 12 + raw, body, 4 + raw);
 }
 
-/* As the kernel, count a sample that finds no room, and tell the loss with the next one. */
+/* Like the kernel, count a sample that finds no room, and report the loss with the next one. */
 static inline bool sim_write(struct sim_ring *ring, uint64_t ts, uint32_t number, uint32_t words)
 {
 	uint32_t need = sim_record_size(words) + (ring->lost ? 24 : 0);

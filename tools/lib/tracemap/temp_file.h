@@ -8,13 +8,13 @@
 
 #include <sys/types.h>
 
-/* $TMPDIR, or /var/tmp, which is on a disk where /tmp may be memory, or /tmp. */
+/* Returns $TMPDIR, /var/tmp, which is on a disk while /tmp may be memory, or /tmp. */
 const char *temp_folder(void);
 
-/* A new file there. Returns its descriptor or a negative errno. */
+/* Make a new file there. Returns its descriptor or a negative errno. */
 int temp_file(void);
 
-/* The same in that folder; -EOPNOTSUPP if its file system makes no files without a name. */
+/* The same in this folder; -EOPNOTSUPP if its file system cannot make files without a name. */
 int temp_file_in(const char *folder, mode_t mode);
 
 #endif /* _TRACEMAP_TEMP_FILE_H */

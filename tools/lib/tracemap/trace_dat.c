@@ -20,19 +20,19 @@
 #include "temp_file.h"
 #include "trace_dat.h"
 
-/* So much of the data is in both files while it is moved. The test has less. */
+/* How much of the data may be in both files while it is moved. The test has less. */
 #ifndef CHUNK
 #define CHUNK		(64ULL << 20)
 #endif
 
-/* Space that is kept free for moving: the more, the faster it goes on a full disk. */
+/* Space to reserve for moving: the more, the faster moving is on a full disk. */
 #define RESERVE_MAX	(16ULL << 20)
 #define RESERVE_MIN	(1ULL << 20)
 
 /*
- * Right behind the table, libtracecmd looks for the name of the clock. Behind that, where it
- * does not look, FILE has a mark, and for each CPU a byte: what there is of its part. The
- * table and all of this are written together.
+ * libtracecmd looks for the name of the clock right behind the table. Behind the name,
+ * where it does not look, FILE has a mark, and for each CPU a byte with the state of its
+ * part. The table and all of this are written together.
  */
 struct behind {
 	uint64_t clock_size;
@@ -51,10 +51,10 @@ enum state {
 
 /**
  * struct part - FILE.cpuN
- * @fd: -1: there is none
+ * @fd: its descriptor, or -1 if there is no such file
  * @size: bytes of data that the CPU has, in both files
- * @moved: how many of them are in FILE, the last page maybe not as a whole
- * @freed: how many the part has no more
+ * @moved: how many of them are in FILE; the last page may be incomplete
+ * @freed: how many of them were freed in the part
  */
 struct part {
 	int fd;
@@ -65,14 +65,14 @@ struct part {
 
 struct trace_dat {
 	char *path;
-	int lock;		/* FILE as it was begun; others keep off while it is open */
+	int lock;		/* FILE as it was begun, locked while it is open */
 	int fd;			/* FILE */
 	const struct trace_head *head;
 	unsigned int nr_cpus;
 	unsigned int page_size;
-	uint64_t table;		/* where it is in the file */
+	uint64_t table;		/* where the table is in the file */
 	uint64_t size;		/* bytes of data */
-	uint64_t limit;		/* of them */
+	uint64_t limit;		/* the largest size that the data may have */
 	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
 	int failed;		/* to sync: the disk may not have what was moved */
 	bool reserved;		/* FILE may have space behind its end */
@@ -103,7 +103,7 @@ static void advance(struct iovec **part, int *nr, size_t n)
 	}
 }
 
-/* A full disk may take some of the bytes first, and says so when asked again. */
+/* A full disk may take some of the bytes first, and fails at the next call. */
 static int write_parts(int fd, struct iovec *part, int nr, uint64_t at)
 {
 	while (nr) {
@@ -137,13 +137,13 @@ static int write_table(struct trace_dat *dat)
 	return trace_dat_write_at(dat->fd, dat->regions, table_size(dat), dat->table);
 }
 
-/* A name is on the disk before what it stood for goes, and is gone before FILE says so. */
+/* Names have to reach the disk, or be removed from it, before FILE or its parts change. */
 static void sync_folder(const char *path)
 {
 	char *copy = strdup(path);
 	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	/* Not every file system can. */
+	/* Not every file system can sync a folder. */
 	if (fd >= 0) {
 		fsync(fd);
 		close(fd);
@@ -153,7 +153,7 @@ static void sync_folder(const char *path)
 
 /* ---- The parts ---- */
 
-/* To be freed; NULL: no memory. */
+/* Returns the path, to be freed, or NULL if there is no memory. */
 static char *part_path(const struct trace_dat *dat, unsigned int cpu)
 {
 	char *path;
@@ -198,7 +198,7 @@ static bool is_left_over(const char *name, const char *file)
 	return !name[strspn(name, "0123456789")];
 }
 
-/* @found: set to the name of a file that is beside it, to be freed; NULL: there is none */
+/* @found: set to the name of a file beside FILE, to be freed, or NULL if there is none */
 static int find_left_over(const struct trace_dat *dat, char **found)
 {
 	const char *file = strrchr(dat->path, '/') + 1;
@@ -226,7 +226,7 @@ static int find_left_over(const struct trace_dat *dat, char **found)
 	return ret;
 }
 
-/* As readable for others as the file is. */
+/* Make FILE.cpuN, readable for the users that may read FILE. */
 static int make_part(struct trace_dat *dat, unsigned int cpu)
 {
 	struct stat st;
@@ -244,7 +244,7 @@ static void remove_parts(struct trace_dat *dat)
 	}
 }
 
-/* Of all CPUs, before FILE tells that there are any: so each that it needs is there. */
+/* Make the parts of all CPUs before FILE says so: then each one that FILE needs exists. */
 static int make_parts(struct trace_dat *dat)
 {
 	int ret = 0;
@@ -287,13 +287,13 @@ static struct trace_dat *new_dat(unsigned int nr_cpus, unsigned int page_size)
 	return dat;
 }
 
-/* Where the data begin. */
+/* Returns where the data begin. */
 static uint64_t data_offset(const struct trace_dat *dat)
 {
 	return round_up(dat->table + table_size(dat), dat->page_size);
 }
 
-/* Write what is in front, and a table of no data. */
+/* Write what comes before the data, and a table without data. */
 static int write_head(struct trace_dat *dat, const struct bytes *head)
 {
 	int ret;
@@ -309,8 +309,8 @@ static int write_head(struct trace_dat *dat, const struct bytes *head)
 }
 
 /*
- * Later the disk may be full. What is needed then is kept behind the end of the file,
- * where it does not count as its size.
+ * The disk may be full later. So reserve the space that is needed then behind the end of
+ * the file, where it does not count in its size.
  */
 static int reserve(struct trace_dat *dat)
 {
@@ -322,7 +322,7 @@ static int reserve(struct trace_dat *dat)
 			       data_offset(dat) + size))
 			return 0;
 		if (errno != ENOSPC && errno != EDQUOT)
-			return 0;	/* the file system cannot, or ulimit -f is small */
+			return 0;	/* the file system cannot reserve, or ulimit -f is small */
 	}
 	return -errno;
 }
@@ -331,13 +331,13 @@ static void free_reserve(struct trace_dat *dat)
 {
 	struct stat st;
 
-	/* If that fails, there may be space all the same. */
+	/* Even if that fails, there may be space. */
 	if (!dat->reserved || (!fstat(dat->lock, &st) && ftruncate(dat->lock, st.st_size)))
 		return;
 	dat->reserved = false;
 }
 
-/* With ulimit -f each part may be as large as all of them together may be at the end. */
+/* With ulimit -f, the data of all parts have to fit into one file at the end. */
 static void set_limit(struct trace_dat *dat)
 {
 	uint64_t front = data_offset(dat) + RESERVE_MIN;
@@ -381,7 +381,7 @@ static bool still_is(const char *path, int fd)
 	       at.st_ino == of.st_ino;
 }
 
-/* What was never written to, or what begins as any version of the format does. */
+/* May be replaced: an empty file, or one that begins as any version of the format does */
 static bool may_be_replaced(int fd)
 {
 	char begin[TRACE_HEAD_MAGIC_SIZE];
@@ -412,7 +412,7 @@ static int check_file(struct trace_dat *dat, const char *path, char **in_the_way
 	return may_be_replaced(dat->fd) ? 0 : -EMEDIUMTYPE;
 }
 
-/* @made: whether it was not there before */
+/* @made: set to whether the file did not exist before */
 static int open_file(const char *path, bool *made)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -446,7 +446,7 @@ int trace_dat_create(struct trace_dat **datp, const char *path, const struct tra
 		return 0;
 	}
 	remove_parts(dat);
-	/* Nothing could be read of half a head. What is busy is another recording's. */
+	/* Half a head cannot be read. A file that is busy belongs to another recording. */
 	if (made && ret != -EBUSY)
 		unlink(path);
 	else if (begun && ftruncate(dat->fd, 0))
@@ -478,9 +478,9 @@ void trace_dat_close(struct trace_dat *dat)
 /* ---- Data ---- */
 
 /*
- * Of a page that is there the header comes last, which tells how much is behind it: if
- * the recorder is killed before, the events of the page are as they were. (The number of
- * lost ones is not, where it stood behind them.)
+ * When a page is written again, its header comes last, which says how much is behind it:
+ * if the recorder is killed before that, the page has the events that it had. (The number
+ * of lost ones, where it was behind these events, is overwritten.)
  */
 static int write_pages(const struct part *part, struct iovec *parts, int nr, uint64_t at)
 {
@@ -525,7 +525,7 @@ uint64_t trace_dat_size(const struct trace_dat *dat)
 
 /* ---- Another head ---- */
 
-/* As the file was: who may read it, and whose it is. */
+/* Give the new file the owner and the permissions of the old one. */
 static int make_like(const struct trace_dat *dat, int fd)
 {
 	struct stat st;
@@ -598,7 +598,7 @@ static int sync_data(const struct trace_dat *dat)
 	return fdatasync(dat->fd) ? -errno : 0;
 }
 
-/* One CPU's part, of which FILE has @size bytes. */
+/* Free what FILE has of a CPU's part: its first @size bytes. */
 static void shorten_part(struct trace_dat *dat, unsigned int cpu, uint64_t size)
 {
 	struct part *part = &dat->parts[cpu];
@@ -613,7 +613,7 @@ static void shorten_part(struct trace_dat *dat, unsigned int cpu, uint64_t size)
 		part->freed = size;
 }
 
-/* Returns whether all are. */
+/* Note which parts were moved as a whole. Returns whether all were. */
 static bool tell_moved(struct trace_dat *dat)
 {
 	bool all = true;
@@ -627,7 +627,7 @@ static bool tell_moved(struct trace_dat *dat)
 	return all;
 }
 
-/* All parts are gone, also from the disk, before FILE tells that it has none. */
+/* All parts have to be gone, from the disk, too, before FILE says that it has none. */
 static int tell_whole(struct trace_dat *dat)
 {
 	sync_folder(dat->path);
@@ -636,8 +636,8 @@ static int tell_whole(struct trace_dat *dat)
 }
 
 /*
- * What was moved is on the disk before the table tells so, and the table is before the
- * parts let it go. The kernel tells once only that it could not write to the disk.
+ * What was moved has to be on the disk before the table says so, and the table before the
+ * parts free it. The kernel reports only once that it could not write to the disk.
  */
 static int let_go(struct trace_dat *dat)
 {
@@ -657,7 +657,7 @@ static int let_go(struct trace_dat *dat)
 	return all ? tell_whole(dat) : 0;
 }
 
-/* Where the kernel does not copy. */
+/* Copy where the kernel does not. */
 static ssize_t copy_by_buffer(int from, uint64_t from_at, int to, uint64_t to_at, size_t size)
 {
 	char buffer[1 << 14];
@@ -670,7 +670,7 @@ static ssize_t copy_by_buffer(int from, uint64_t from_at, int to, uint64_t to_at
 	return ret ? ret : n;
 }
 
-/* Returns how many bytes there were, 0 at the end of the file, or a negative errno. */
+/* Returns how many bytes were copied, 0 at the end of the file, or a negative errno. */
 static ssize_t copy(int from, uint64_t from_at, int to, uint64_t to_at, size_t size)
 {
 	loff_t in = from_at, out = to_at;
@@ -683,7 +683,7 @@ static ssize_t copy(int from, uint64_t from_at, int to, uint64_t to_at, size_t s
 	return copy_by_buffer(from, from_at, to, to_at, size);
 }
 
-/* Some of a part: as much as may be in both files. */
+/* Move some of a part: as much as may be in both files. */
 static int move_some(struct trace_dat *dat, unsigned int cpu)
 {
 	struct trace_region *region = &dat->regions[cpu];
@@ -696,7 +696,7 @@ static int move_some(struct trace_dat *dat, unsigned int cpu)
 	n = copy(part->fd, part->moved, dat->fd, region->offset + part->moved, size);
 	if (n == -EINTR)
 		return 0;
-	/* What is let go makes room for more. */
+	/* Freeing what was moved makes room for more. */
 	if (n == -ENOSPC || n == -EDQUOT)
 		return dat->unsynced ? let_go(dat) : n;
 	if (n <= 0)
@@ -717,7 +717,7 @@ static void lay_out(struct trace_dat *dat)
 	}
 }
 
-/* What was moved has just been let go, or nothing was moved yet. */
+/* Ask the watch when what was moved has been freed, or nothing was moved yet. */
 static bool may_go_on(const struct trace_dat *dat, const struct trace_dat_watch *watch)
 {
 	uint64_t moved = 0;
@@ -753,7 +753,7 @@ int trace_dat_finish(struct trace_dat *dat, const struct trace_dat_watch *watch)
 
 /* ---- When the recorder is no more ---- */
 
-/* May the recorder have made this file? A link, or the file of another user, it has not. */
+/* May the recorder have made this file? It makes no links, nor files of other users. */
 static bool may_be_part(const struct trace_dat *dat, const struct stat *st)
 {
 	struct stat file;
@@ -762,15 +762,16 @@ static bool may_be_part(const struct trace_dat *dat, const struct stat *st)
 	       (st->st_uid == file.st_uid || st->st_uid == geteuid());
 }
 
-/* Of a part that was moved as a whole, nothing may be behind what was. */
+/* A part that was moved as a whole may have nothing beyond what was moved. */
 static bool is_moved(const struct trace_dat *dat, unsigned int cpu, const struct stat *st)
 {
 	return (uint64_t)st->st_size < dat->regions[cpu].size + dat->page_size;
 }
 
 /*
- * What both files have of a CPU. Half a page is no page. A part that was moved as a whole
- * may have less than FILE: its name is there again, as the machine has crashed.
+ * Find out what both files have of a CPU. An incomplete page does not count. A part that
+ * was moved as a whole may have less than FILE: after a crash of the machine its name may
+ * be there again.
  */
 static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 {
@@ -799,7 +800,7 @@ static int look_at_part(struct trace_dat *dat, unsigned int cpu)
 	return 0;
 }
 
-/* Whether what is in the file already is where these parts would be moved to. */
+/* Whether the data that FILE already has are where these parts would be moved to */
 static bool belong_together(const struct trace_dat *dat)
 {
 	uint64_t to = data_offset(dat);
@@ -812,7 +813,7 @@ static bool belong_together(const struct trace_dat *dat)
 	return true;
 }
 
-/* It is as it was, and so is what is beside it, which is not its own. */
+/* Leave a whole file, and files beside it, which are not its own, as they are. */
 static int leave_whole(struct trace_dat *dat, struct trace_dat_restored *restored)
 {
 	for (unsigned int i = 0; i < dat->nr_cpus; i++)
@@ -820,7 +821,7 @@ static int leave_whole(struct trace_dat *dat, struct trace_dat_restored *restore
 	return find_left_over(dat, &restored->file) ?: restored->file ? -EEXIST : 0;
 }
 
-/* Whether data that the table tells of are behind the end of the file. */
+/* Whether the table names data beyond the end of the file */
 static bool is_cut(const struct trace_dat *dat)
 {
 	struct stat st;
@@ -846,7 +847,7 @@ static bool is_whole(const struct trace_dat *dat)
 	return true;
 }
 
-/* What was to be the file, and did not come to it; not a file of another program. */
+/* Remove FILE.new, which was to replace FILE, unless it is another program's. */
 static void remove_new(const struct trace_dat *dat)
 {
 	FILE *file;
@@ -899,7 +900,7 @@ static bool table_is_ours(const struct trace_dat *dat)
 	return !memcmp(dat->behind->mark, mark, sizeof(mark));
 }
 
-/* Returns -EINVAL if it has no head of ours, or no table. A pipe would be read for ever. */
+/* Returns -EINVAL without a head of this library, or a table. A pipe could block for ever. */
 static int read_head(struct trace_dat **datp, int fd)
 {
 	struct trace_head_found found;
@@ -960,7 +961,7 @@ static int open_locked(const char *path, bool wait)
 	}
 }
 
-/* Only when it was whole it got its name. */
+/* A compressed file is whole, as it gets its name only then. */
 static bool is_compressed(int fd)
 {
 	char begin[TRACE_HEAD_MAGIC_SIZE + 2];
@@ -969,7 +970,7 @@ static bool is_compressed(int fd)
 		!strcmp(begin + TRACE_HEAD_MAGIC_SIZE, "7");
 }
 
-/* It is as it was, and so is what is beside it. */
+/* Leave the file, and files beside it, as they are. */
 static int leave_compressed(const char *path, int fd, struct trace_dat_restored *restored)
 {
 	struct trace_dat dat = { .path = realpath(path, NULL) };
@@ -1011,7 +1012,7 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 	return ret;
 }
 
-/* ---- All at once ---- */
+/* ---- A file that is written at once ---- */
 
 int trace_dat_own_front(struct trace_dat *dat, struct bytes *front)
 {

@@ -47,13 +47,13 @@ struct trace_dat_watch {
  * @head: what comes before the data; it must stay as long as the file is written
  * @nr_cpus: for how many CPUs there will be data
  * @page_size: bytes of a page
- * @in_the_way: set to the name of a @path.cpuN or @path.new that is there, to be freed, or
- *	to NULL
+ * @in_the_way: set to the name of an existing @path.cpuN or @path.new, to be freed, or to
+ *	NULL
  *
  * Return: 0; -EINVAL if @path is no regular file; -EBUSY if it is being recorded;
- * -EEXIST if there is a @path.cpuN or @path.new; -EMEDIUMTYPE if it has something else than
- * a trace.dat file; or another negative errno. In these four cases the file is as it was.
- * After another error it is gone; if it was there before, it is as it was, or empty.
+ * -EEXIST if there is a @path.cpuN or @path.new; -EMEDIUMTYPE if it is something other
+ * than a trace.dat file; or another negative errno. In these four cases the file is as it
+ * was. After another error it is gone; if it was there before, it is as it was, or empty.
  */
 int trace_dat_create(struct trace_dat **dat, const char *path, const struct trace_head *head,
 		     unsigned int nr_cpus, unsigned int page_size, char **in_the_way);
@@ -108,13 +108,13 @@ struct trace_dat_restored {
  * @path: the name of the file
  * @wait: whether to wait until it is not recorded any more
  * @watch: what to call meanwhile, or NULL
- * @restored: to fill
+ * @restored: filled
  *
  * A file that is whole is not changed, and neither is any file beside it.
  *
- * Return: 0; -EBUSY if it is being recorded; -ENOTRECOVERABLE if the file was cut, and has
- * less data than it tells, which no @path.cpuN has any more; -EEXIST if it is whole, and a
- * @path.cpuN or @path.new that is there is not of it; -ENODATA if a @path.cpuN is missing;
+ * Return: 0; -EBUSY if it is being recorded; -ENOTRECOVERABLE if the file was truncated,
+ * and no @path.cpuN has the missing data any more; -EEXIST if it is whole, and there is a
+ * @path.cpuN or @path.new that does not belong to it; -ENODATA if a @path.cpuN is missing;
  * -EINVAL if tracemap did not begin it, or if the @path.cpuN do not belong to it; or what
  * trace_dat_finish() returns. After all of these but the last all files are as they were
  */
@@ -134,7 +134,7 @@ int trace_dat_restore(const char *path, bool wait, const struct trace_dat_watch 
 int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned int nr_cpus,
 		    unsigned int page_size, const uint64_t *sizes);
 
-/* The same of a file that has no name, and its data. */
+/* The same for a file without a name, with its data */
 int trace_dat_own_front(struct trace_dat *dat, struct bytes *front);
 
 /**
@@ -158,18 +158,18 @@ int trace_dat_create_unnamed(struct trace_dat **dat, const struct trace_head *he
  * @write: writes what is to be the file; returns 0 or a negative errno
  * @arg: the first argument of @write
  *
- * It gets its name when it is whole, and then @path.cpuN are removed.
+ * The new file gets its name when it is whole, and then @path.cpuN are removed.
  *
  * Return: 0; or a negative errno, and then all files are as they were
  */
 int trace_dat_replace(struct trace_dat *dat, int (*write)(void *arg, int fd), void *arg);
 
-/* For those who write it in another form: its head, and the data of a CPU. */
+/* For code that writes the file in another form: its head, and the data of a CPU */
 const struct trace_head *trace_dat_head(const struct trace_dat *dat);
 uint64_t trace_dat_cpu_size(const struct trace_dat *dat, unsigned int cpu);
 int trace_dat_cpu_fd(const struct trace_dat *dat, unsigned int cpu);
 
-/* Read @size bytes of these, from @at on. Returns 0 or a negative errno. */
+/* Read @size bytes of the CPU's data, from @at on. Returns 0 or a negative errno. */
 int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, void *to,
 		   size_t size);
 

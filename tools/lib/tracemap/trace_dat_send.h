@@ -15,7 +15,7 @@
 int trace_dat_send(struct trace_dat *dat,
 		   int (*put)(void *arg, const void *data, size_t size), void *arg);
 
-/* The same of a file that is there. */
+/* The same for an existing file. */
 int trace_dat_send_file(int fd, uint64_t size,
 			int (*put)(void *arg, const void *data, size_t size), void *arg);
 

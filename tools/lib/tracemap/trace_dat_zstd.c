@@ -11,10 +11,10 @@
 
 #include "trace_dat_zstd.h"
 
-/* Of the data so much is compressed together, and at least a page. */
+/* How much of the data is compressed together, but at least a page */
 #define TOGETHER	(256U << 10)
 
-/* The watch is called each time so much has been compressed. */
+/* The watch is called each time this much has been compressed. */
 #define WATCH		(64U << 20)
 
 enum {
@@ -28,15 +28,15 @@ enum {
 
 /**
  * struct writer - the file being written
- * @at: how long it is
+ * @at: its length so far
  * @in: a chunk
  * @out: the same, compressed
  * @room: bytes of @out
- * @strings: of the section that has the names of all sections
- * @options: those that tell where the sections are
- * @regions: of each CPU
+ * @strings: the section with the names of all sections
+ * @options: the options that say where the sections are
+ * @regions: where the data of each CPU are
  * @done: bytes of data that are compressed
- * @told: how many of these the watch was told
+ * @told: how many of these were reported to the watch
  */
 struct writer {
 	const struct trace_dat *dat;
@@ -70,7 +70,7 @@ static int append_bytes(struct writer *w, struct bytes *b)
 	return ret;
 }
 
-/* Both sizes come before what is compressed. */
+/* Append compressed data, after their two sizes. */
 static int append_compressed(struct writer *w, const void *data, size_t size, char *out,
 			     size_t room)
 {
@@ -117,7 +117,7 @@ static int append_part(struct writer *w, enum trace_head_part part, const char *
 	add_section(w, &section, part, SECTION_COMPRESSED, 0, name);
 	ret = ret ?: append_bytes(w, &section) ?:
 		append_compressed(w, plain.data, plain.size, out, room);
-	/* How long it is stands at the end of what is in front of it. */
+	/* The size of the section is the last part of its header. */
 	size = w->at - begin - 16;
 	ret = ret ?: trace_dat_write_at(w->fd, &size, sizeof(size), begin + 8);
 	add_option(&w->options, part, &begin, sizeof(begin));
@@ -150,7 +150,7 @@ static bool may_go_on(struct writer *w)
 	return w->watch->go_on(w->watch->arg, w->done, trace_dat_size(w->dat));
 }
 
-/* Those of one CPU: how many chunks there are, and these. */
+/* Append the data of one CPU: the number of chunks, then the chunks. */
 static int append_cpu(struct writer *w, unsigned int cpu)
 {
 	uint64_t left = trace_dat_cpu_size(w->dat, cpu);
@@ -175,7 +175,7 @@ static int append_cpu(struct writer *w, unsigned int cpu)
 	return ret;
 }
 
-/* Where they are is an option. */
+/* Add the option that says where the data are. */
 static void add_buffer(struct writer *w, uint64_t begin)
 {
 	struct bytes b = { .error = 0 };
@@ -242,7 +242,7 @@ static int append_options(struct writer *w)
 	return append_bytes(w, &section) ?: append(w, w->options.data, w->options.size);
 }
 
-/* The last of the names is its own. */
+/* The last of the names is that of this section. */
 static int append_strings(struct writer *w)
 {
 	static const char name[] = "strings";

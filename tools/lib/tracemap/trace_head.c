@@ -15,7 +15,7 @@
 #include "trace_head.h"
 #include "version.h"
 
-/* Of the options that the format knows, those that are told here. */
+/* The options of the format that are written here */
 enum {
 	OPTION_CPUSTAT		= 2,
 	OPTION_TRACECLOCK	= 4,
@@ -62,7 +62,7 @@ static int add_file(struct bytes *b, const char *dir, const char *file)
 	return ret;
 }
 
-/* Make @b what the file has now; what it was, where there is none. */
+/* Replace @b by what the file has now; keep @b where there is no file. */
 static int replace_by_file(struct bytes *b, const char *dir, const char *file)
 {
 	struct bytes now = { .error = 0 };
@@ -85,7 +85,7 @@ static int order(const struct event *event, const char *system, const char *name
 	return ret ? ret : strcmp(event->name, name);
 }
 
-/* Where the event is, or belongs. */
+/* Returns where the event is, or belongs, in the list. */
 static unsigned int search(const struct trace_head *head, const char *system, const char *name)
 {
 	unsigned int low = 0, high = head->nr_events;
@@ -122,7 +122,7 @@ static int insert(struct trace_head *head, unsigned int where, struct event *eve
 	return 0;
 }
 
-/* One whose format cannot be read is gone: there is nothing to decode by. */
+/* An event whose format cannot be read is gone, and cannot be decoded. */
 int trace_head_add_event(struct trace_head *head, const char *system, const char *name)
 {
 	unsigned int where = search(head, system, name);
@@ -153,7 +153,7 @@ out:
 	return ret;
 }
 
-/* set_event lists what is enabled, "system:name" in each line. */
+/* set_event lists the enabled events, "system:name" on each line. */
 static int add_enabled_events(struct trace_head *head)
 {
 	struct bytes list = { .error = 0 };
@@ -240,7 +240,7 @@ static bool prints_symbols(const struct event *event)
 	return false;
 }
 
-/* trace_printk(), which tells its caller by address, goes to the top level. */
+/* trace_printk(), which records the address of its caller, goes to the top level. */
 static bool needs_all_symbols(const struct trace_head *head)
 {
 	if (!file_says(head->dir, "current_tracer", "nop") || !strcmp(head->dir, head->top) ||
@@ -254,8 +254,8 @@ static bool needs_all_symbols(const struct trace_head *head)
 }
 
 /*
- * Functions only; and if nothing but trace_marker prints a name, its own. To
- * whom the kernel does not show addresses, it shows 0.
+ * Take functions only; if only trace_marker prints a name, take only its own.
+ * The kernel shows the address 0 to users that may not see addresses.
  */
 static bool wanted(const char *line, bool all)
 {
@@ -293,9 +293,9 @@ static int add_kallsyms(struct trace_head *head)
 	return head->kallsyms.error;
 }
 
-/* ---- Telling ---- */
+/* ---- Writing ---- */
 
-/* What a file has, after its size; where a reader wants an end, add it. */
+/* Append the contents of a file after their size. */
 static void tell32(struct bytes *to, const struct bytes *what)
 {
 	bytes_add_u32(to, what->size);
@@ -333,7 +333,7 @@ static void tell_header_info(const struct trace_head *head, struct bytes *to)
 	tell64(to, &head->header_event);
 }
 
-/* How many events the system of event @i has, from @i on. */
+/* Returns how many events the system of event @i has, from @i on. */
 static unsigned int same_system(const struct trace_head *head, unsigned int i)
 {
 	unsigned int n = 1;
@@ -475,7 +475,7 @@ unsigned int trace_head_page_size(const struct trace_head *head)
 	return head->page_size;
 }
 
-/* ---- Reading it ---- */
+/* ---- Reading ---- */
 
 static bool get(FILE *file, void *to, size_t size)
 {
@@ -494,7 +494,7 @@ static bool skip(FILE *file, uint64_t size)
 	return size <= INT64_MAX && !fseeko(file, size, SEEK_CUR);
 }
 
-/* What tell32() and tell64() wrote, and names. */
+/* Skip what tell32() and tell64() have written, and names. */
 static bool skip32(FILE *file)
 {
 	uint32_t size;
@@ -583,7 +583,7 @@ bool trace_head_magic(const char *begin)
 	return !memcmp(begin, begins, TRACE_HEAD_MAGIC_SIZE);
 }
 
-/* ---- From the outside ---- */
+/* ---- Interface ---- */
 
 static int add_what_changes(struct trace_head *head)
 {

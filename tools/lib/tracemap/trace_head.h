@@ -40,14 +40,14 @@ int trace_head_refresh(struct trace_head *head);
 int trace_head_add_event(struct trace_head *head, const char *system, const char *name);
 
 /*
- * Append the bytes of the head to @to. In the file a table comes behind them, which has two
+ * Append the bytes of the head to @to. In the file they are followed by a table with two
  * 64-bit words for each CPU: the offset of its data in the file, and their size.
  */
 int trace_head_write(const struct trace_head *head, struct bytes *to);
 
 /* Parts that a file of version 7 has, those from 16 on as sections with these numbers. */
 enum trace_head_part {
-	TRACE_HEAD_BEGIN,		/* up to what tells how it is compressed */
+	TRACE_HEAD_BEGIN,		/* up to the description of the compression */
 	TRACE_HEAD_OPTIONS,
 	TRACE_HEAD_INFO		= 16,
 	TRACE_HEAD_TRACERS,
@@ -57,7 +57,7 @@ enum trace_head_part {
 	TRACE_HEAD_CMDLINES,
 };
 
-/* Append the bytes of one of these to @to, whose error tells if there is no memory. */
+/* Append the bytes of a part to @to, whose error is set if there is no memory. */
 void trace_head_write_part(const struct trace_head *head, enum trace_head_part part,
 			   struct bytes *to);
 
@@ -73,7 +73,7 @@ struct trace_head_found {
 	unsigned int page_size;
 };
 
-/* What the table has of each CPU: where in the file its data are. */
+/* The table's entry for a CPU: where in the file its data are */
 struct trace_region {
 	uint64_t offset;
 	uint64_t size;
@@ -85,7 +85,7 @@ bool trace_head_find(FILE *file, struct trace_head_found *found);
 /* Whether a file is a head of tracemap with or without data, or the beginning of one. */
 bool trace_head_begins(FILE *file);
 
-/* How each trace.dat file begins, of any version and machine. */
+/* How each trace.dat file begins, whatever its version and machine */
 #define TRACE_HEAD_MAGIC_SIZE	10
 
 bool trace_head_magic(const char *begin);

@@ -26,9 +26,9 @@ static const unsigned char *map_subbuf(const struct tracemap_cpu *cpu, uint32_t 
 }
 
 /*
- * Make the iterator stand at byte @read of sub-buffer @id. It does already when
- * the sub-buffer has only grown. What another consumer has taken is passed over,
- * for the sake of the deltas.
+ * Move the iterator to byte @read of sub-buffer @id. It is already there if the sub-buffer
+ * has only grown. The iterator goes through what another consumer has taken, for the sake
+ * of the deltas.
  */
 static void map_go_to(struct tracemap_cpu *cpu, uint32_t id, uint32_t read,
 		      uint32_t end)
@@ -51,7 +51,7 @@ static void map_go_to(struct tracemap_cpu *cpu, uint32_t id, uint32_t read,
 
 /*
  * How many events were lost right before the first record of the reader sub-buffer.
- * Mainline kernels do not tell it in the meta page, but in the commit word, once the writer
+ * Mainline kernels report it not in the meta page, but by the commit word, once the writer
  * has left the sub-buffer.
  */
 static uint64_t map_missed(const struct tracemap_cpu *cpu, uint32_t id)
@@ -128,7 +128,7 @@ static int map_settle(struct tracemap_cpu *cpu)
 /*
  * The position of the reader, in the form of an observer's. The first reader sub-buffer
  * after a reset is empty and has no generation: then the oldest sub-buffer is next. Returns
- * false if what the index says cannot be.
+ * false if what the index says cannot be true.
  */
 static bool map_position(const struct live_observer *o, struct trace_live_position *p)
 {
@@ -149,7 +149,7 @@ static bool map_position(const struct live_observer *o, struct trace_live_positi
 	return true;
 }
 
-/* If there is no position, as while the buffer is emptied, poll() of trace_pipe_raw tells. */
+/* Without a position, as while the buffer is emptied, poll() of trace_pipe_raw reports. */
 static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 {
 	struct trace_live_position p = { .size = sizeof(p), .bytes = bytes };
@@ -175,7 +175,7 @@ static bool map_reader_has_more(const struct tracemap_cpu *cpu)
 	       subbuf_committed(&cpu->format, map_subbuf(cpu, id)) > read;
 }
 
-/* Without the index, asking would mean to read files of the kernel: say yes. */
+/* Without the index, finding out would mean reading a file of the kernel: say yes. */
 static bool map_is_filling(const struct tracemap_cpu *cpu)
 {
 	const struct live_observer *o = &cpu->map.observer;

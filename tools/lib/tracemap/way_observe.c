@@ -11,7 +11,7 @@
 
 #include "cpu.h"
 
-/* A batch without records, which tells a loss, or a reset. */
+/* Make a batch without records, which reports a loss or a reset. */
 static int observe_tell(struct tracemap_cpu *cpu, uint64_t missed, uint32_t flags)
 {
 	struct subbuf_iter nothing;
@@ -22,7 +22,7 @@ static int observe_tell(struct tracemap_cpu *cpu, uint64_t missed, uint32_t flag
 	return 1;
 }
 
-/* What is missed right before the end comes first. The next look then finds the end again. */
+/* First report what is missed right before the end. The next look finds the end again. */
 static int observe_end(struct tracemap_cpu *cpu)
 {
 	const struct live_until *u = &cpu->observe.until;
@@ -38,7 +38,7 @@ static int observe_look(struct observe_state *s, struct subbuf_iter *it)
 			 live_look(&s->observer, it);
 }
 
-/* A writer that is that much quicker than a copy is left for later. */
+/* If the writer is that much quicker than a copy, try again later. */
 static int observe_fetch(struct tracemap_cpu *cpu)
 {
 	struct observe_state *s = &cpu->observe;
@@ -67,7 +67,7 @@ static int observe_fetch(struct tracemap_cpu *cpu)
 	return 0;
 }
 
-/* In place nothing was good unless it was accepted, and then it is gone. */
+/* In place, a batch is good only once it is accepted, and then it is gone. */
 static int observe_settle(struct tracemap_cpu *cpu)
 {
 	struct observe_state *s = &cpu->observe;

@@ -16,9 +16,9 @@
 
 #include "cpu.h"
 
-#define NEAR_LOSS	4	/* results without a loss until a whole sub-buffer is asked for */
+#define NEAR_LOSS	4	/* results without a loss until whole sub-buffers are read again */
 
-/* Bytes of records, of which a file that was cut off may have less. */
+/* Bytes of records, as the commit word says; a truncated file may have less. */
 static int read_hand_out(struct tracemap_cpu *cpu)
 {
 	struct read_state *r = &cpu->read;
@@ -39,7 +39,7 @@ static int read_hand_out(struct tracemap_cpu *cpu)
 	r->cut = committed > there;
 	if (r->cut)
 		subbuf_extend(&it, there);
-	/* The number is behind the records. */
+	/* The number of lost events is behind the records. */
 	missed = subbuf_missed(f, r->buffer);
 	if (missed < 0 || (missed && there < committed + f->commit_size))
 		missed = TRACEMAP_MISSED_UNKNOWN;
@@ -52,10 +52,10 @@ static int read_hand_out(struct tracemap_cpu *cpu)
 }
 
 /*
- * The number of events lost before a sub-buffer is behind its records, and where it is full
- * there is no room. If fewer bytes are asked for, trace_pipe_raw leaves the last event to the
- * next read(), and stores the number; it returns 0 if there is one event only. As that costs a
- * read() more, and one for the bytes not asked for, it is done only where losses are near, and
+ * The number of events lost before a sub-buffer is behind its records, where a full sub-buffer
+ * has no room. If fewer bytes are asked for, trace_pipe_raw leaves the last event to the next
+ * read(), and stores the number; it returns 0 if there is only one event. As that costs one
+ * more read(), and one for the bytes not asked for, it is done only where losses are near, and
  * at the beginning. (There are no such bytes where the kernel has this series and sub-buffers
  * of several pages.)
  */
@@ -70,7 +70,7 @@ static ssize_t read_more(struct tracemap_cpu *cpu)
 	return n ? n : read(cpu->fd, r->buffer + r->got, size);
 }
 
-/* Without a byte more the rest of the buffer is of an earlier sub-buffer. */
+/* No more bytes came: what the buffer has behind @got is from an earlier sub-buffer. */
 static int read_end(struct tracemap_cpu *cpu)
 {
 	if (cpu->read.endless)
@@ -100,7 +100,7 @@ static int read_fetch(struct tracemap_cpu *cpu)
 	return read_hand_out(cpu);
 }
 
-/* A record that is cut off looks damaged: to say so once is enough. */
+/* A truncated record looks damaged: report that once. */
 static int read_settle(struct tracemap_cpu *cpu)
 {
 	if (!cpu->batch.it.corrupt)
@@ -121,7 +121,7 @@ int tracemap__open_read(struct tracemap_cpu *cpu)
 	if (fstatfs(cpu->fd, &fs) < 0)
 		return -errno;
 	cpu->read.endless = fs.f_type == TRACEFS_MAGIC;
-	/* Else the read() of the bytes that are not there waits. */
+	/* Without O_NONBLOCK, a read() of bytes that do not exist would wait. */
 	cpu->read.careful = cpu->read.endless && fcntl(cpu->fd, F_GETFL) & O_NONBLOCK;
 	cpu->read.near_loss = NEAR_LOSS;
 	cpu->read.buffer = malloc(cpu->format.subbuf_size);
