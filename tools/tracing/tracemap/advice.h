@@ -6,7 +6,7 @@
 #ifndef _TRACEMAP_ADVICE_H
 #define _TRACEMAP_ADVICE_H
 
-/* What failed with an errno. */
+/* What was being done when an errno occurred */
 enum advice_about {
 	ABOUT_TRACEFS,	/* to find tracefs, or to look into it */
 	ABOUT_INSTANCE,	/* to make, open or remove an instance */
@@ -26,7 +26,7 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int complain(enum advice_about about, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* What @error means and what to do about it; NULL where strerror() says all there is. */
+/* What @error means and what to do about it; NULL where strerror() says everything. */
 const char *advice(enum advice_about about, int error);
 
 #endif /* _TRACEMAP_ADVICE_H */

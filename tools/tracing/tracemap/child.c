@@ -16,13 +16,13 @@
 #include "stop.h"
 #include "verbs.h"
 
-/* How long it may take to end when it is asked to. */
+/* How long the command may take to end after SIGTERM */
 #define STOP_MS		2000
 #define STEP_MS		10
 
 /*
- * What is seen of the command before it is executed shall have its name: from its birth
- * on, as the kernel notes a name now and then only.
+ * Give the process the name of the command from the start, so that events before the
+ * exec have that name, too: the kernel notes a name only now and then.
  */
 static pid_t fork_named(const char *command)
 {
@@ -44,7 +44,7 @@ static void run(char **argv, int go, int failed)
 	int error;
 
 	stop_reset();
-	/* Nothing to read: the one who would say go is no more. */
+	/* If there is nothing to read, the process that would start the command is dead. */
 	if (read(go, &byte, 1) != 1)
 		_exit(EXIT_FAILED);
 	execvp(argv[0], argv);
@@ -95,7 +95,7 @@ int child_prepare(struct child *child, char **argv)
 	return 0;
 }
 
-/* Closed by exec, or told why there was none. */
+/* The pipe is closed by a successful exec, or has the errno of a failed one. */
 static int wait_for_exec(struct child *child)
 {
 	int error = 0;
@@ -151,7 +151,7 @@ int child_start(struct child *child, const char *name)
 	child->go = -1;
 	if (!ret)
 		return 0;
-	/* It is on its way out with a status that says why. */
+	/* The process is about to exit with a status that says why. */
 	wait_for_end(child);
 	if (ret != -EINTR)
 		return complain(ABOUT_COMMAND, ret, "%s", name);
@@ -170,7 +170,7 @@ void child_stop(struct child *child)
 {
 	const int signals = stop_signals();
 
-	/* One that was never told to go ends by itself. */
+	/* A process that was not started ends by itself when this is closed. */
 	if (child->go >= 0)
 		close(child->go);
 	child->go = -1;

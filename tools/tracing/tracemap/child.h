@@ -11,12 +11,12 @@
 
 struct child {
 	pid_t pid;	/* 0: there is no command */
-	int go;		/* the pipe where it waits; -1: it runs */
+	int go;		/* the pipe on which it waits to be started; -1: it runs */
 	int fd;		/* a pidfd, readable when it has ended; -1: the kernel is too old */
 	int failed;	/* a pipe, by which it sends the errno of a failed exec */
 	bool ended;
 	bool stopped;	/* child_stop() has ended it */
-	int status;	/* as waitpid() tells it */
+	int status;	/* as waitpid() returns it */
 };
 
 /* There is no command, and nothing to close. */
@@ -29,26 +29,27 @@ struct child {
 int child_prepare(struct child *child, char **argv);
 
 /*
- * Let it go. Returns 0, or a negative errno, said: -EINTR if a signal that asks to stop has
- * come before. Then it was not started, and child_not_started() returns the exit status.
+ * Start the command. Returns 0, or a negative errno that was reported: -EINTR if a signal
+ * that asks to stop has come before. Then it was not started, and child_not_started()
+ * returns the exit status.
  */
 int child_start(struct child *child, const char *name);
 int child_not_started(int error);
 
-/* Returns whether it has ended, and never waits. */
+/* Returns whether the command has ended, without waiting. */
 bool child_ended(struct child *child);
 
 /*
- * End it, if it still runs: send SIGTERM, and SIGKILL after two seconds or
- * at another signal, with a message. It
- * is in the process group of the caller, so that a terminal's Ctrl-C and Ctrl-Z reach what
- * it has started, and that can read the terminal. Therefore only the command itself is told.
+ * End the command, if it still runs: send SIGTERM, and SIGKILL after two seconds or at
+ * another signal, with a message. The command is in the process group of the caller, so that
+ * a terminal's Ctrl-C and Ctrl-Z reach the processes that it has started, and these can read
+ * the terminal. Therefore the signals go only to the command itself.
  */
 void child_stop(struct child *child);
 
 /*
- * The exit status: that of the command; 0 if child_stop() has ended it; 128 + signal, and a
- * message, if another signal has.
+ * Returns the exit status: that of the command; 0 if child_stop() has ended it; 128 +
+ * signal, and a message, if another signal has ended it.
  */
 int child_exit_status(const struct child *child, const char *name);
 

@@ -96,7 +96,7 @@ static struct count *find(struct counts *c, uint64_t number, const char *text, u
 	return add(c, number, text, length);
 }
 
-/* Events of the same key often come one behind the other. */
+/* Events with the same key often follow each other. */
 struct count *counts_number(struct counts *c, uint64_t number)
 {
 	struct count *count = c->latest;

@@ -12,7 +12,7 @@
 
 #include "spark.h"
 
-/* More keys are counted together, so that a field of addresses does not take all memory. */
+/* Further keys are counted together, so that a field of addresses does not take all memory. */
 #define COUNTS_LIMIT	65536
 
 /**
@@ -59,11 +59,11 @@ struct counts {
 	struct count *latest;
 };
 
-/* The counts of this key, of which the caller adds to @fresh; @others if there is no room. */
+/* Returns the counts of this key, to whose @fresh the caller adds; @others without room. */
 struct count *counts_number(struct counts *c, uint64_t number);
 struct count *counts_text(struct counts *c, const char *text, uint32_t length);
 
-/* The hash of a text, by which it is found. */
+/* The hash by which a text is found */
 uint64_t counts_hash(const char *text, uint32_t length);
 
 /* End an interval. */
@@ -75,7 +75,7 @@ enum counts_order {
 	COUNTS_BY_NAME,
 };
 
-/* Sort @list. Of equals, the larger total comes first, then the name in the alphabet. */
+/* Sort @list. Equal ones are sorted by the larger total, then by name. */
 void counts_sort(struct counts *c, enum counts_order order);
 void counts_free(struct counts *c);
 

@@ -23,7 +23,7 @@ static bool never_matches(struct tep_event_filter *filter, int id)
 	return never;
 }
 
-/* libtraceevent takes these, and does not know what they mean. */
+/* libtraceevent accepts these, although they have no meaning. */
 static const char *wrong_with(const char *filter)
 {
 	size_t length = strlen(filter);

@@ -9,8 +9,8 @@
 
 /*
  * Add to @filter, which is made if it is NULL, that an event with this id and @name, which is
- * "system:event", has to match @text. @option is what the user gave it by. Returns 0, or a
- * negative errno, and a message unless it is -ENOMEM.
+ * "system:event", has to match @text. The user gave it by @option. Returns 0, or a negative
+ * errno, with a message unless it is -ENOMEM.
  */
 int event_filter_add(struct tep_event_filter **filter, struct tep_handle *tep, int id,
 		     const char *name, const char *option, const char *text);

@@ -42,7 +42,7 @@ static int add_name(struct name_list *list, const char *system, const char *even
 	return 0;
 }
 
-/* ---- What there is ---- */
+/* ---- The list of events ---- */
 
 static int list_system(struct name_list *list, struct session *session, const char *system)
 {
@@ -60,7 +60,7 @@ static int list_system(struct name_list *list, struct session *session, const ch
 
 		if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
 			continue;
-		/* Those of tracers cannot be switched on. */
+		/* The events of tracers cannot be switched on. */
 		snprintf(file, sizeof(file), "events/%s/%s/enable", system, entry->d_name);
 		if (session_has(session, file))
 			ret = add_name(list, system, entry->d_name);
@@ -88,7 +88,7 @@ static int list_all(struct name_list *list, struct session *session)
 	return ret;
 }
 
-/* ---- What is meant ---- */
+/* ---- Suggestions ---- */
 
 bool events_match(const char *name, const char *pattern)
 {
@@ -108,7 +108,7 @@ static size_t least(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* How many letters have to be changed, added, taken away. */
+/* How many letters have to be changed, added or removed */
 static size_t distance(const char *a, const char *b)
 {
 	size_t length = strlen(b), row[NAME_MAX_LENGTH + 1], i, before, keep;
@@ -136,7 +136,7 @@ static size_t how_far(const char *name, const char *pattern)
 	size_t part = distance(meant ? meant + 1 : pattern, event);
 	size_t far = whole < part ? whole : part;
 
-	/* A part of the name is near as well. */
+	/* An event that has the pattern as a part of its name counts as near, too. */
 	if (far > 2 && strlen(pattern) > 3 && strstr(name, pattern))
 		far = 2;
 	return far;
@@ -180,7 +180,7 @@ static void say_none(const struct name_list *all, const char *pattern)
 
 /* ---- Switching on ---- */
 
-/* The last error the kernel's parser of filters has logged, three lines. */
+/* Print the last error that the kernel's parser of filters has logged, three lines. */
 static void show_error_log(struct session *session)
 {
 	char *log = session_get(session, "error_log");

@@ -17,8 +17,8 @@ bool events_match(const char *name, const char *pattern);
 
 /*
  * Switch on what @pattern names: "system:event", "system" or "event", with globs in either
- * part. A NULL @filter is for all of these events. Returns 0 or a negative errno, and then
- * has told the user which names are similar, or where the filter is wrong.
+ * part. A NULL @filter is for all of these events. Returns 0, or a negative errno after
+ * telling the user which names are similar, or where the filter is wrong.
  */
 int events_enable(struct session *session, const char *pattern, const char *filter);
 

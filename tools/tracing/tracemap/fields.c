@@ -16,8 +16,8 @@ enum field_kind {
 	FIELD_NONE,
 	FIELD_NUMBER,
 	FIELD_ARRAY,		/* of characters */
-	FIELD_DYNAMIC,		/* a word tells length and offset of the characters */
-	FIELD_RELATIVE,		/* the same, and the offset is from behind the word */
+	FIELD_DYNAMIC,		/* a word has length and offset of the characters */
+	FIELD_RELATIVE,		/* the same, with the offset from the end of the word */
 };
 
 struct field_place {
@@ -59,7 +59,7 @@ static enum field_kind kind_of(const struct tep_format_field *field)
 	return field->flags & TEP_FIELD_IS_RELATIVE ? FIELD_RELATIVE : FIELD_DYNAMIC;
 }
 
-/* An event that is not known yet is looked for again, which the decoder limits. */
+/* Look again for an event that is not known yet; the decoder limits how often. */
 static void look(struct fields *f, int id, struct field_place *place)
 {
 	struct tep_event *event = tracemap_decoder_event(f->decoder, id);
@@ -139,7 +139,7 @@ static bool load_text(const struct field_place *place, const unsigned char *data
 {
 	value->text = (const char *)data + place->offset;
 	value->length = place->size;
-	if (!place->size)	/* it is as long as the event */
+	if (!place->size)	/* it goes up to the end of the event */
 		value->length = size - place->offset;
 	if (place->kind != FIELD_ARRAY && !follow(place, data, size, value))
 		return false;

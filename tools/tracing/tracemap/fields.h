@@ -41,10 +41,10 @@ struct field_value {
 	bool is_signed, is_address;
 };
 
-/* Returns whether the event has the field, whole. */
+/* Returns whether the event has the whole field. */
 bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value);
 
-/* Whether an event with this id has such a field, and it is a number or a text. */
+/* Whether events with this id have the field, and it is a number or a text */
 bool fields_has(struct fields *f, int id);
 void fields_free(struct fields *f);
 

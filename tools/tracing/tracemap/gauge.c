@@ -31,9 +31,9 @@ static bool attach(struct gauge *g)
 }
 
 /*
- * The figures are as of the last finished sub-buffer. The one that is being
- * written is counted as well, or a slow trace would stand still and jump.
- * Returns whether the buffer could be read: it cannot while it is reset.
+ * The figures are as of the last finished sub-buffer. Count the sub-buffer that is being
+ * written as well, or the figures of a slow trace would stand still and then jump.
+ * Returns whether the buffer could be read: it cannot while it is emptied.
  */
 static bool observe(struct gauge *g, struct reading *r)
 {
@@ -53,7 +53,7 @@ static bool observe(struct gauge *g, struct reading *r)
 	r->size = (uint64_t)f.nr_subbufs * format->subbuf_size;
 	r->bytes = n.generation * capacity + n.bytes;
 	if (r->events == r->overwritten + r->consumed)
-		r->fill = 0;	/* the writer's may be in use, and empty */
+		r->fill = 0;	/* the writer's sub-buffer counts as used even if it is empty */
 	else
 		r->fill = f.used >= f.nr_subbufs ? 1 : (double)f.used / f.nr_subbufs;
 	return true;
@@ -98,7 +98,7 @@ static bool was_emptied(const struct reading *now, const struct reading *last)
 	       now->overwritten + now->dropped < last->overwritten + last->dropped;
 }
 
-/* By the file: as long as the unread events are, on the average. */
+/* From the file: assume the average size of the unread events. */
 static double bytes_guess(const struct gauge *g, double events)
 {
 	uint64_t unread = g->now.events - g->now.overwritten - g->now.consumed;
@@ -112,8 +112,8 @@ static const struct rates no_rates = { RATE_UNKNOWN, RATE_UNKNOWN, RATE_UNKNOWN,
 
 /*
  * In a flight recorder the oldest events are meant to be overwritten. They are lost to a
- * consumer if it has taken events before and behind them. Whether it had when the figures
- * were first read, the kernel does not tell.
+ * consumer if it has taken events before and after them. The kernel does not say whether
+ * it had taken any when the figures were first read.
  */
 static void count_lost(struct gauge *g, const struct reading *last)
 {
@@ -169,7 +169,7 @@ static int gauge_read(struct panel *p, struct gauge *g)
 		if (ret < 0)
 			return ret;
 	} else if (!observe(g, &g->now)) {
-		return 0;	/* it is being reset: the next time */
+		return 0;	/* it is being emptied: read it next time */
 	}
 	rate(g, &last, now_ns());
 	return 0;
@@ -190,7 +190,7 @@ int panel_read(struct panel *p)
 	return 0;
 }
 
-/* What one CPU does not know, the sum leaves out. */
+/* The sum leaves out CPUs whose figure is not known. */
 static void add_rates(struct rates *all, const struct rates *r)
 {
 	all->reset |= r->reset;
@@ -230,7 +230,7 @@ static int compare_cpus(const void *a, const void *b)
 	return ((const struct gauge *)a)->cpu - ((const struct gauge *)b)->cpu;
 }
 
-/* A new gauge for a CPU; NULL: it has one, or there is no memory. */
+/* Returns a new gauge for a CPU; NULL if it has one, or there is no memory. */
 static struct gauge *add_gauge(struct panel *p, int cpu)
 {
 	struct gauge *more;
@@ -259,7 +259,7 @@ static int add_observed(struct panel *p)
 			continue;
 		g->handle = cpu;
 		if (!attach(g))
-			p->nr--;	/* it is being emptied: the next rescan has it */
+			p->nr--;	/* it is being emptied: the next rescan adds it */
 	}
 	return p->nr ? 0 : -EPROTO;
 }
@@ -282,7 +282,7 @@ static bool in_list(const char *list, int cpu)
 	return false;
 }
 
-/* There are files for CPUs that may come, too: those online, or with events. */
+/* CPUs that may come have files, too: take those that are online or have events. */
 static bool is_of_use(const struct panel *p, int cpu, const char *online)
 {
 	const struct gauge g = { .cpu = cpu };
@@ -329,7 +329,7 @@ int panel_rescan(struct panel *p)
 	return add_gauges(p);
 }
 
-/* A buffer nobody has used says "7 (expanded: 1408)". */
+/* A buffer that was never used says "7 (expanded: 1408)". */
 static bool is_at_minimum(const char *dir)
 {
 	char text[128];
@@ -338,7 +338,7 @@ static bool is_at_minimum(const char *dir)
 	       strstr(text, "expanded");
 }
 
-/* Why the kernel cannot be observed is no error: there are the files. */
+/* If buffers cannot be observed, that is no error: there are the files. */
 static int open_figures(struct panel *p, bool observe)
 {
 	struct tracemap_options options = tracemap_default_options();

@@ -46,7 +46,7 @@ struct reading {
 #define RATE_UNKNOWN	(-1.0)
 
 /**
- * struct rates - what happened between two readings, by the second
+ * struct rates - what happened between two readings, per second
  * @events: events committed
  * @bytes: bytes of the buffer that were written
  * @lost: events lost
@@ -108,7 +108,7 @@ struct panel {
 	uint64_t at;
 };
 
-/* If @observe is false, the files are read. A negative errno was told to the user. */
+/* Reads the files if @observe is false. A negative errno was reported to the user. */
 int panel_open(struct panel *panel, const char *dir, const char *name, bool observe);
 void panel_close(struct panel *panel);
 

@@ -83,7 +83,7 @@ static int try_way(const char *dir, enum tracemap_way way, enum tracemap_way *go
 	return 0;
 }
 
-/* What stream and record do in an instance of their own, but for switching it on. */
+/* Try what stream and record do in an instance of their own, except switching it on. */
 static int try_session(struct session *session)
 {
 	struct tracemap_decoder *decoder;
@@ -98,7 +98,7 @@ static int try_session(struct session *session)
 	return -ret;
 }
 
-/* To open it would make buffers at their boot-time minimum full size. */
+/* Opening trace_live would expand buffers that have their boot-time minimum. */
 static int try_top_index(const struct info *info)
 {
 	char path[PATH_MAX];
@@ -199,7 +199,7 @@ static void find_out(struct info *info)
 	try_all(info);
 }
 
-/* What that means. */
+/* What the results mean */
 
 static bool knows_ways(const struct info *info)
 {
@@ -216,7 +216,7 @@ static bool has_index(const struct info *info)
 	return knows_index(info) && !info->observe;
 }
 
-/* Where consuming is best done by the map, there is the live view and a cheap mapping. */
+/* If mapping is the best way to consume, there are a live view and a cheap mapping. */
 static const char *mapping(const struct info *info)
 {
 	if (!knows_ways(info))
@@ -234,7 +234,7 @@ static const char *reason(const struct info *info)
 	return text ? text : strerror(error);
 }
 
-/* What reads an instance that is there needs less than to make one. */
+/* Verbs that read an existing instance need less than those that make one. */
 static const char *reason_of_reading(const struct info *info)
 {
 	bool refused = info->tried == EACCES || info->tried == EPERM;

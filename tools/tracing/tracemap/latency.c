@@ -118,7 +118,7 @@ static bool make_room(struct latency *l)
 	return true;
 }
 
-/* What stands behind a slot that becomes free moves up, or it would not be found. */
+/* Entries behind a slot that becomes free have to move up, or they would not be found. */
 static void remove_start(struct latency *l, struct latency_start *start)
 {
 	unsigned int mask = l->nr_starts - 1, hole = start - l->starts, i = hole;
@@ -136,7 +136,7 @@ static void remove_start(struct latency *l, struct latency_start *start)
 	l->starts[hole].used = false;
 }
 
-/* A start for which there is no room still replaces the one of its key, whose end it takes. */
+/* Without room, a start can still replace an earlier one of its key, whose end it gets. */
 void latency_start(struct latency *l, uint64_t key, uint64_t ts)
 {
 	bool room = make_room(l);
@@ -153,7 +153,7 @@ void latency_start(struct latency *l, uint64_t key, uint64_t ts)
 	*start = (struct latency_start){ .key = key, .ts = ts, .used = true };
 }
 
-/* An end that is older than its start came late: the start is not its own. */
+/* An end that is older than the start came late, and belongs to an earlier start. */
 void latency_end(struct latency *l, uint64_t key, uint64_t ts)
 {
 	struct latency_start *start = l->nr ? find(l, key) : NULL;

@@ -12,7 +12,7 @@
 /* A bucket is as wide as a 64th of the values in it, or less: quantiles are that exact. */
 #define LATENCY_BUCKETS		(58 * 64 + 64)
 
-/* More starts do not wait at once: further ones are not taken. */
+/* The largest number of starts that wait for an end: further ones are dropped */
 #define LATENCY_PENDING		(1 << 20)
 
 /* The rows of a heat map begin at 1, 2, 5, 10, 20 and so on, up to 5e12 ns. */
@@ -67,7 +67,7 @@ struct latency {
 void latency_start(struct latency *l, uint64_t key, uint64_t ts);
 void latency_end(struct latency *l, uint64_t key, uint64_t ts);
 
-/* Events were lost: an end of a start that waits may be one of them. */
+/* Forget all starts that wait: events were lost, which may include their ends. */
 void latency_forget(struct latency *l);
 
 /* End an interval. */
@@ -76,7 +76,7 @@ void latency_free(struct latency *l);
 
 void histogram_add(struct histogram *h, uint64_t value);
 
-/* The value that @percent of all do not exceed, or up to a 64th more; 0 if there is none. */
+/* The value that @percent of all do not exceed, at most a 64th too large; 0 without values */
 uint64_t histogram_quantile(const struct histogram *h, double percent);
 
 /* The row of the heat map that has @value, and where a row begins. */

@@ -24,7 +24,7 @@ static char *read_online(void)
 	return read_file_whole(AT_FDCWD, "/sys/devices/system/cpu/online", NULL);
 }
 
-/* In a network namespace of a container the kernel tells nothing. */
+/* The kernel sends nothing to the network namespace of a container. */
 static int open_told(void)
 {
 	struct sockaddr_nl events = { .nl_family = AF_NETLINK, .nl_groups = 1 };
@@ -38,7 +38,7 @@ static int open_told(void)
 	return fd;
 }
 
-/* Has the kernel told of a CPU, or of more than there was room for? */
+/* Has the kernel reported a CPU, or more than there was room for? */
 static bool was_told(int fd)
 {
 	char text[256];
@@ -102,7 +102,7 @@ int loop_start(struct loop *loop, double seconds, const char *command)
 static bool add_cpus(struct tracemap *t, const struct loop_verb *verb, void *arg)
 {
 	int ret = tracemap_rescan(t);
-	/* Those that could be opened are there, whatever became of the others. */
+	/* Read those that could be opened, even if others could not. */
 	int added = verb->add_cpus(arg);
 
 	if (ret >= 0)

@@ -12,14 +12,14 @@
 
 #include "child.h"
 
-/* How often the loop looks for new CPUs, in milliseconds, where the kernel does not tell. */
+/* How often the loop looks for new CPUs, in milliseconds, where the kernel reports none */
 #define LOOP_CPUS_MS	1000
 
 /**
  * struct online - which CPUs there are
  * @cpus: the list of those online at the last look
  * @look: when to look again, in ns
- * @told: a socket that is readable when the kernel has told of any device; -1: there is none
+ * @told: a socket that is readable when the kernel has reported any device; -1: there is none
  */
 struct online {
 	char *cpus;
@@ -33,8 +33,8 @@ struct online {
 void online_begin(struct online *online);
 
 /*
- * Whether others are online than before. It looks when the kernel has told of a CPU, and every
- * LOOP_CPUS_MS, however often asked.
+ * Whether other CPUs are online than before. It looks when the kernel has reported a CPU, and
+ * every LOOP_CPUS_MS, however often it is called.
  */
 bool online_changed(struct online *online);
 void online_end(struct online *online);
@@ -69,13 +69,13 @@ struct loop_verb {
 	int (*add_cpus)(void *arg);
 };
 
-/* As online_begin(). */
+/* Calls online_begin(). */
 void loop_begin(struct loop *loop);
 
-/* Start the command, if there is one. @seconds is 0 for no limit. Returns as child_start(). */
+/* Start the command, if there is one. @seconds: 0 for no limit. Returns what child_start() does. */
 int loop_start(struct loop *loop, double seconds, const char *command);
 
-/* Returns false if a CPU that came up could not be opened, which the user was told. */
+/* Returns false if a CPU that came up could not be opened, which was reported. */
 bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *verb, void *arg);
 
 /* Returns @ms, or less if the time ends earlier. */

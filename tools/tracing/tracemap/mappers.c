@@ -22,7 +22,7 @@ enum file { CONSUMED, OBSERVED, NR_FILES };
 
 static const char * const file_names[] = { "trace_pipe_raw", "trace_live" };
 
-/* A mount may be seen under other names elsewhere: a file is its inode. */
+/* Other processes may see the mount under other names: compare inodes. */
 struct identity {
 	dev_t dev;
 	ino_t ino;
@@ -79,7 +79,7 @@ static int look_at_line(struct search *s, pid_t pid, const char *line)
 	struct mapper *m;
 	int file;
 
-	/* Most lines are not: spare them the parsing. */
+	/* Most lines are of other files: do not parse them. */
 	if (!strstr(line, "/trace_") ||
 	    sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &ino) != 3 || !ino)
 		return 0;

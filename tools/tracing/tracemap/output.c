@@ -19,7 +19,7 @@
 #include "stop.h"
 #include "utf8.h"
 
-#define TELL_MS		500	/* printing on after a signal for longer than this is told */
+#define TELL_MS		500	/* printing on after a signal for longer than this is reported */
 
 void output_begin_line(struct output *out)
 {
@@ -38,7 +38,7 @@ static bool is_terminal(struct output *out)
 	return out->terminal > 0;
 }
 
-/* Whether a terminal may obey it: control characters, also U+0080 to U+009F, and no UTF-8. */
+/* Whether a terminal may obey it: control characters, with U+0080 to U+009F, and bad UTF-8 */
 static bool is_command(const unsigned char *text, size_t size)
 {
 	if (size == 1)
@@ -46,7 +46,7 @@ static bool is_command(const unsigned char *text, size_t size)
 	return *text == 0xc2 && text[1] < 0xa0;
 }
 
-/* As in JSON, which has been spared those below U+0020 and what is no UTF-8. */
+/* As in JSON, whose text has no bytes below U+0020 and no bad UTF-8 */
 static void put_escaped(struct tracemap_line *line, const unsigned char *text, size_t size)
 {
 	if (size == 1 && *text != 0x7f)
@@ -134,13 +134,13 @@ void output_free(struct output *out)
 	out->ends = NULL;
 }
 
-/* The first signal asks for an end in order: that is no error yet. */
+/* The first signal asks for an orderly end, which is not an error yet. */
 static int unless_interrupted(int error)
 {
 	return error == -EINTR && stop_signals() < 2 ? 0 : error;
 }
 
-/* Milliseconds, -1: no end is in sight; 0: it has come. */
+/* Returns the milliseconds to the end, -1 if none is set, 0 if it has come. */
 static int until_end(const struct output *out)
 {
 	uint64_t now = now_ns(), ms;
@@ -164,7 +164,7 @@ unsigned int output_end_ms(const struct output *out)
 	return since > stop_ms() ? since : stop_ms();
 }
 
-/* Milliseconds from the end on until output_tell_end() tells, 0: it tells now. */
+/* Returns the milliseconds until output_tell_end() reports, 0 if it reports now. */
 static int until_told(const struct output *out)
 {
 	int ms = output_end_ms(out);
@@ -184,7 +184,7 @@ void output_tell_end(struct output *out)
 	    stop_signals() ? "; another signal, such as Ctrl-C, ends it at once" : "");
 }
 
-/* How long the reader, which takes nothing now, may still take. */
+/* How much longer to wait for a reader that takes nothing */
 static int patience(const struct output *out)
 {
 	int ms = output_end_ms(out);
@@ -192,7 +192,7 @@ static int patience(const struct output *out)
 	return ms < OUTPUT_PATIENCE_MS ? OUTPUT_PATIENCE_MS - ms : 0;
 }
 
-/* The reader takes nothing now. Up to the end that is its right. */
+/* The reader takes nothing now. Wait for it, but not much beyond the end. */
 static int wait_for_room(struct output *out)
 {
 	struct pollfd p[] = {
@@ -219,7 +219,7 @@ static ssize_t put(const struct output *out, const char *data, size_t size)
 	return write(out->fd, data, size);
 }
 
-/* Of what a full disk took, a line may be cut: tell how many are whole. */
+/* A full disk may have cut a line: report how many are whole. */
 static int write_once(struct output *out, const char *data, size_t size)
 {
 	ssize_t n = put(out, data, size);
@@ -262,7 +262,7 @@ int output_flush(struct output *out)
 
 bool output_failed(const struct output *out, int error)
 {
-	if (error == -EPIPE)	/* "| head" has had enough */
+	if (error == -EPIPE)	/* the reader has ended, such as "| head" */
 		return false;
 	if (error == -ENOMEM)
 		say("not enough memory to print an event, after %llu whole lines", out->lines);
@@ -293,7 +293,7 @@ void output_never_wait(struct output *out)
 	out->is_socket = S_ISSOCK(st.st_mode);
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
 		return;
-	/* It was closed, and is open for reading only now: opened anew it could be written. */
+	/* It was closed, and is open for reading only: opened again it could be written to. */
 	if ((fcntl(out->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);

@@ -12,13 +12,13 @@
 
 #include "stop.h"
 
-/* When so many bytes of text are there, they are written. */
+/* Text is written when there are this many bytes. */
 #define OUTPUT_MUCH	(64 * 1024)
 
 /* How long a stream waits for a slow reader after a signal or the end of the time. */
 #define OUTPUT_PATIENCE_MS	STOP_PATIENCE_MS
 
-/* So long it prints then. The rest of the time is for the reader to take it. */
+/* How much of that it prints for. The rest of the time is for the reader to take it. */
 #define OUTPUT_PRINT_MS		(OUTPUT_PATIENCE_MS - 300)
 
 struct output {
@@ -29,8 +29,8 @@ struct output {
 	size_t start;			/* where in @line the last line begins */
 	unsigned long long written;	/* bytes written */
 	unsigned long long lines;	/* lines written */
-	unsigned long long events;	/* whose lines were written, see output_end_event() */
-	size_t *ends;			/* where in @line those of other events end */
+	unsigned long long events;	/* events with written lines, see output_end_event() */
+	size_t *ends;			/* where in @line the lines of further events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
 	bool quiet;			/* say nothing of what goes on after a signal */
@@ -65,14 +65,14 @@ int output_flush(struct output *out);
 unsigned int output_end_ms(const struct output *out);
 
 /*
- * Where printing goes on for a while after that, tell the user once what goes on and how
+ * If printing goes on for a while after that, tell the user once what is going on and how
  * to end it. output_flush() does so by itself while it waits for the reader.
  */
 void output_tell_end(struct output *out);
 
 /*
- * Tell the user that the output ends by an error of the functions above, or by one of the
- * decoder. Returns whether it is a failure: if the reader has had enough it is none.
+ * Tell the user that the output ends because of an error of the functions above, or of the
+ * decoder. Returns whether it is a failure: the end of the reader is none.
  */
 bool output_failed(const struct output *out, int error);
 
@@ -81,15 +81,15 @@ const char *output_error(int error);
 
 /*
  * Do not let write() wait for the reader: open a pipe or a terminal once more, with
- * O_NONBLOCK. Then output_flush() does the waiting, and notices signals and the deadline.
+ * O_NONBLOCK. Then output_flush() waits itself, and notices signals and the deadline.
  * Writing to other files does not wait for a reader.
  */
 void output_never_wait(struct output *out);
 
-/* Write as much as the reader takes at once. Returns as output_flush(). */
+/* Write as much as the reader takes at once. Returns what output_flush() does. */
 int output_flush_some(struct output *out);
 
-/* How many bytes were written or are yet to be written. */
+/* How many bytes were written or are still to be written */
 unsigned long long output_size(const struct output *out);
 
 #endif /* _TRACEMAP_OUTPUT_H */

@@ -17,7 +17,7 @@
 #define ENTER	"\033[?1049h\033[?25l\033[2J"	/* other screen, no cursor */
 #define LEAVE	"\033[0m\033[?25h\033[?1049l"
 
-/* There is one terminal, and at exit() nobody hands it over. */
+/* There is one terminal, and a function called by exit() has no argument. */
 static struct {
 	struct termios before;
 	bool keys;	/* standard input is a terminal, too, and was changed */
@@ -39,7 +39,7 @@ static int put(const char *text, size_t len)
 	return 0;
 }
 
-/* Keys come at once and are not shown; Ctrl-C and Ctrl-Z are signals still. */
+/* Keys come at once and are not shown; Ctrl-C and Ctrl-Z are still signals. */
 static void take_keys(void)
 {
 	struct termios raw;
@@ -71,7 +71,7 @@ void screen_close(void)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal.before);
 }
 
-/* A serial console does not know its size: then the environment's, or the usual. */
+/* A serial console does not know its size: take that of the environment, or the usual one. */
 static int size_of(int told, const char *variable, int usual)
 {
 	const char *text = getenv(variable);
@@ -139,7 +139,7 @@ static void stop(struct screen *s)
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	raise(SIGTSTP);
-	/* It is blocked until here, and here the program stands still. */
+	/* The signal is blocked up to here; here the program stops. */
 	sigprocmask(SIG_UNBLOCK, &stop, NULL);
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	enter();
@@ -218,7 +218,7 @@ int screen_rows_left(const struct screen *s)
 	return s->rows - s->row;
 }
 
-/* The line, up to the last column: escape sequences and the further bytes of UTF-8 take none. */
+/* Cut the line at the last column; escape sequences and further bytes of UTF-8 take none. */
 static void put_clipped(struct screen *s, const char *line, size_t len)
 {
 	bool sequence = false;
@@ -247,8 +247,8 @@ void screen_line_end(struct screen *s)
 	rewind(s->out);
 	fputs("\033[0m", s->picture);
 	/*
-	 * None after the last row: the terminal would scroll. A line is cleared
-	 * before it is written: behind a full one the cursor is on its last column.
+	 * No newline after the last row, as the terminal would scroll. Clear a line
+	 * before it is written: after a full one the cursor is on its last column.
 	 */
 	if (++s->row < s->rows)
 		fputs("\r\n\033[K", s->picture);
@@ -305,7 +305,7 @@ static int named_key(const char *sequence)
 	return KEY_NONE;
 }
 
-/* The rest of an escape sequence: to its first letter, or '~'. */
+/* Read the rest of an escape sequence, up to its first letter or '~'. */
 static int read_sequence(void)
 {
 	char text[8];

@@ -55,22 +55,22 @@ struct screen {
 bool screen_is_there(void);
 
 /*
- * Returns a negative errno if standard output is no terminal, or cannot be set up. The signals
- * that concern the screen are blocked from then on, and make @signals readable.
+ * Returns a negative errno if standard output is not a terminal, or cannot be set up. From
+ * then on the signals that concern the screen are blocked, and make @signals readable.
  */
 int screen_open(struct screen *s);
 void screen_close(void);
 
-/* Do what the signals at @signals ask for: stop and go on as the shell says, or draw anew. */
+/* Do what the signals at @signals ask for: stop and go on as the shell says, or redraw. */
 void screen_take_signals(struct screen *s);
 
-/* Learn the size anew, and clear the screen, on which there may be other text. */
+/* Get the size again, and clear the screen, on which there may be other text. */
 void screen_renew(struct screen *s);
 
 /* Lines of help on the keys that every screen has, and a blank one; the last is NULL. */
 extern const char *const screen_help[];
 
-/* Do what a key is for that scrolls or draws anew. @from is how many rows are scrolled away. */
+/* Handle a key that scrolls or redraws. @from is how many rows are scrolled away. */
 void screen_scroll(struct screen *s, int key, int *from);
 
 /*
@@ -85,7 +85,7 @@ int screen_show(struct screen *s);
 /* Set the colour up to the next one, or to the end of the line; not with NO_COLOR. */
 void screen_colour(struct screen *s, enum screen_colour colour);
 
-/* Returns a key that was pressed, KEY_NONE if none was, -ENODATA if none can be any more. */
+/* Returns a key that was pressed, KEY_NONE if none was, -ENODATA if none can come any more. */
 int screen_key(void);
 
 #endif /* _TRACEMAP_SCREEN_H */

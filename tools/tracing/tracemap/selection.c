@@ -200,8 +200,8 @@ void selection_free(struct selection *sel)
 /*
  * Set large sub-buffers in an instance of our own: fewer are taken, which makes an
  * event cheaper to record. A buffer smaller than LARGE_ENOUGH keeps the kernel's
- * size, since few large ones would make it larger than was asked for. Failing is
- * no error: the kernel may not be able to set it, or lack memory in one piece.
+ * size, since few large ones would make it larger than was asked for. Failure is not an
+ * error: the kernel may not be able to set it, or lack contiguous memory.
  */
 static void prefer_large_subbufs(const struct selection *sel, struct session *session)
 {
@@ -210,8 +210,8 @@ static void prefer_large_subbufs(const struct selection *sel, struct session *se
 }
 
 /*
- * The buffer is made of whole sub-buffers, two at least: with larger ones it may
- * grow, and does not shrink again by itself. So its size is put back last.
+ * The buffer is made of whole sub-buffers, at least two: with larger ones it may grow, and
+ * does not shrink again by itself. So its size is restored last.
  */
 static int set_subbuf(const struct selection *sel, struct session *session)
 {
@@ -285,7 +285,7 @@ static char *cpu_mask(const struct selection *sel)
 	return text;
 }
 
-/* The others need not trace what nobody reads; in an instance of somebody's he may. */
+/* Other CPUs need not trace what is not read, but in an existing instance another reader may. */
 static int set_cpus(const struct selection *sel, struct session *session)
 {
 	char *mask, file[64];
@@ -313,7 +313,7 @@ static int add_functions(struct session *session, const char *glob, bool first)
 	char *line;
 	int ret;
 
-	/* Without an end of line it would be looked at when nobody asks any more. */
+	/* Without a newline, the kernel would check the text only when the file is closed. */
 	if (asprintf(&line, "%s\n", glob) < 0)
 		return -ENOMEM;
 	ret = first ? session_try(session, "set_ftrace_filter", line) :
@@ -350,7 +350,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Something that keeps the tracer from being changed, which is no fault of the tracer. */
+/* Something keeps the tracer from being changed; the tracer itself is all right. */
 static void tracer_is_kept(const struct session *session, const char *tracer)
 {
 	bool own = session_is_own(session);
@@ -401,13 +401,13 @@ static int set_events(const struct selection *sel, struct session *session)
 	return ret;
 }
 
-/* Nothing is changed in an instance of somebody's that is only to be read. */
+/* Nothing is changed in an existing instance that is only to be read. */
 static bool changes_nothing(const struct selection *sel, const struct session *session)
 {
 	return !session_is_own(session) && selection_is_empty(sel);
 }
 
-/* By the tracer that the caller asks for, or by the one that the instance has already. */
+/* Decide by the tracer that is asked for, or else by that of the instance. */
 static bool traces_functions(const struct selection *sel, struct session *session)
 {
 	char *present = session_get(session, "current_tracer");
@@ -476,7 +476,7 @@ static int prepare_child(const struct selection *sel, struct session *session,
 	return ret;
 }
 
-/* Up to five for each CPU. A command has the limit that it was given. */
+/* A CPU takes up to five files. The command keeps the limit that it was given. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;
@@ -510,10 +510,11 @@ int selection_switch_on(const struct selection *sel, struct session *session)
 }
 
 /*
- * A writer that was let in before tracing was switched off may not have committed its event
- * yet. Writers have preemption off in between: an RCU grace period, which the system call
- * waits for, waits for them, but for functions that are traced where RCU does not watch.
- * Kernels with nohz_full= refuse it: 10 ms are ample for a CPU that is not taken away.
+ * A writer that began before tracing was switched off may not have committed its event yet.
+ * Writers keep preemption off meanwhile, so an RCU grace period, which this system call
+ * waits for, is long enough for them, except for functions that are traced where RCU does
+ * not watch. Kernels with nohz_full= refuse the call: 10 ms are ample for a CPU that keeps
+ * running.
  */
 static void wait_for_writers(void)
 {
@@ -528,7 +529,7 @@ int selection_switch_off(const struct selection *sel, struct session *session)
 	if (changes_nothing(sel, session))
 		return 0;
 	ret = session_trace(session, false);
-	/* In an instance of its own the rest goes with the buffers. */
+	/* In an instance of its own the rest is removed with the buffers. */
 	if (!session_is_own(session))
 		wait_for_writers();
 	return ret;

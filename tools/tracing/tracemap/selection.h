@@ -89,19 +89,19 @@ int selection_command(const struct selection *sel, int argc, char **argv, char *
 /*
  * Open a session, and set up the buffers, clock, filters, tracer and events of its
  * instance. Signals are counted afterwards, and tracing is off. Fork the process of
- * @command, if there is one, which waits for child_start(). With --child-only nothing is
- * traced but this process and those that it forks. TRACEMAP_INSTANCE in its environment is
- * where it can write marks. Returns 0, or a negative errno and a message.
+ * @command, if there is one, which waits for child_start(). With --child-only only this process
+ *	and those that it forks are traced. TRACEMAP_INSTANCE in its environment is the folder
+ *	where it can write marks. Returns 0, or a negative errno and a message.
  */
 int selection_open(const struct selection *sel, struct session **session, struct child *child,
 		   char **command);
 
-/* Switch tracing on; an instance that was there stays as it is if the selection is empty. */
+/* Switch tracing on; with an empty selection, an existing instance stays as it is. */
 int selection_switch_on(const struct selection *sel, struct session *session);
 
 /*
- * Switch off what selection_switch_on() has switched on, before what is left is read: what comes
- * later would stay in the buffers of an instance that was there.
+ * Switch off what selection_switch_on() has switched on, before what is left is read: events
+ * that come later would stay in the buffers of an existing instance.
  */
 int selection_switch_off(const struct selection *sel, struct session *session);
 

@@ -40,7 +40,7 @@ const char *session_name(const struct session *session)
 	return session->name;
 }
 
-/* With a live index the mapping is cheapest, so something keeps it from being mapped. */
+/* With a live index, mapping is cheapest: so something must keep the buffers from being mapped. */
 static bool cannot_be_mapped(const struct session *s, const struct tracemap_cpu *cpu)
 {
 	char file[64];
@@ -98,9 +98,9 @@ bool session_has(const struct session *session, const char *file)
 	return has;
 }
 
-/* ---- What was there, as it has to be written ---- */
+/* ---- Former contents, as they have to be written ---- */
 
-/* "[local] global": the one in brackets. */
+/* Of "[local] global" take the one in brackets. */
 static void pick_bracketed(char *text)
 {
 	char *start = strchr(text, '['), *end = start ? strchr(start, ']') : NULL;
@@ -111,7 +111,7 @@ static void pick_bracketed(char *text)
 	text[end - start - 1] = '\0';
 }
 
-/* "7 (expanded: 1408)": what it becomes by being used. */
+/* Of "7 (expanded: 1408)" take the size that the buffer has once it is used. */
 static void pick_expanded(char *text)
 {
 	char *start = strstr(text, "expanded: ");
@@ -124,9 +124,9 @@ static void pick_expanded(char *text)
 }
 
 /*
- * Of a list of functions: no heading, no module or count behind the name. Probes
- * ("f:traceoff:unlimited") are listed too, but stay when the list is emptied, and
- * would be there twice.
+ * Take the names from a list of functions, without a heading, or a module or count behind
+ * a name. Leave out probes ("f:traceoff:unlimited"), which are listed too: they stay when
+ * the list is emptied, and would be there twice.
  */
 static void pick_names(char *text)
 {
@@ -146,7 +146,7 @@ static void pick_names(char *text)
 	*to = '\0';
 }
 
-/* "no pid", and who is traced by being a function's only caller. */
+/* A list without PIDs reads as text, such as "no pid": it is restored as an empty list. */
 static void pick_pids(char *text)
 {
 	if (!isdigit((unsigned char)text[0]))
@@ -159,7 +159,7 @@ static void pick_filter(char *text)
 		strcpy(text, "0");
 }
 
-/* "1*": switched on, and a trigger waits. */
+/* "1*" means enabled, with a trigger that waits. */
 static void pick_digit(char *text)
 {
 	if (text[0])
@@ -204,13 +204,13 @@ static int keep_setting(struct session *s, const char *file, const char *path)
 	char *before;
 	int ret;
 
-	/* It goes, with all that is in it. */
+	/* The instance is removed with everything in it. */
 	if (s->own)
 		return 0;
 	before = as_it_was(s, file);
 	if (!before)
 		return -errno;
-	/* The CPUs' differ, and what they are would be lost. */
+	/* The CPUs have different sizes, which could not be restored. */
 	if (ends_with(file, "buffer_size_kb") && !strcmp(before, "X")) {
 		free(before);
 		return -ENOTUNIQ;
@@ -293,7 +293,7 @@ int session_hide_self(struct session *session, bool functions)
 	snprintf(pids, sizeof(pids), "%d %d", getpid(), session->undo.keeper);
 	for (int i = 0; i < 1 + functions && !ret; i++) {
 		ret = session_add(session, files[i], pids);
-		/* No function tracer, or a kernel before 5.7: then it is seen. */
+		/* Without a function tracer, or before Linux 5.7, the process cannot be hidden. */
 		if (ret == -ENOENT || ret == -ENODEV)
 			ret = 0;
 		else if (ret)
@@ -304,7 +304,7 @@ int session_hide_self(struct session *session, bool functions)
 
 /* ---- Opening ---- */
 
-/* Somebody's who cannot clean up any more? */
+/* Was the instance made by a session that was killed? */
 static void tell_leftover(const char *instances, const char *name)
 {
 	char *end;
@@ -344,8 +344,8 @@ void session_tell_leftovers(void)
 }
 
 /*
- * The keeper knows of it before it is there, as to make one may take long, and SIGKILL may
- * come meanwhile. It is not told of one that was there before, which is another program's.
+ * Tell the keeper before the folder is made, as that may take long, and SIGKILL may come
+ * meanwhile. Do not tell it of a folder that existed before, which is another program's.
  * Other signals wait.
  */
 static int make_folder(struct session *s)
@@ -367,7 +367,7 @@ static int make_folder(struct session *s)
 	return ret;
 }
 
-/* @name: NULL: the top level. The former strings are freed. */
+/* @name: NULL for the top level. The former strings are freed. */
 static int set_name(struct session *s, const char *top, const char *name)
 {
 	free(s->dir);
@@ -385,7 +385,7 @@ static int set_name(struct session *s, const char *top, const char *name)
 	return s->dir && s->name ? 0 : -ENOMEM;
 }
 
-/* Somebody in another PID namespace may have our number. */
+/* A process in another PID namespace may have the same PID. */
 static int make_instance(struct session *s, const char *top)
 {
 	int ret = -EEXIST;
@@ -408,7 +408,7 @@ static int open_own(struct session *s, const char *top)
 	return make_instance(s, top);
 }
 
-/* A group that may read it may not make files in it: settings say themselves what they need. */
+/* A group may read the folder, but not write to it: each setting reports what it needs. */
 static int open_existing(struct session *s, const char *top, const char *instance)
 {
 	int ret = set_name(s, top, strcmp(instance, SESSION_TOP) ? instance : NULL);

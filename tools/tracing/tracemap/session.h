@@ -31,12 +31,12 @@ struct session;
 int session_open(struct session **session, const char *instance);
 
 /*
- * Put everything back. Close what was opened in the instance first: the kernel does not
+ * Restore everything. Before, close what was opened in the instance: the kernel does not
  * remove an instance while its buffers are mapped.
  */
 int session_close(struct session *session);
 
-/* Name the instances that killed sessions have left behind, and tell how to remove them. */
+/* Name the instances that killed sessions have left behind, and say how to remove them. */
 void session_tell_leftovers(void);
 
 const char *session_dir(const struct session *session);		/* for tracemap_open() */
@@ -51,8 +51,8 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 		     enum tracemap_way asked);
 
 /*
- * Write @value to @file of the instance, such as "events/sched/enable", and note what to put
- * back. session_try() prints no message when it fails.
+ * Write @value to @file of the instance, such as "events/sched/enable", and note what to
+ * restore. session_try() prints no message when it fails.
  */
 int session_set(struct session *session, const char *file, const char *value);
 int session_try(struct session *session, const char *file, const char *value);
@@ -60,30 +60,30 @@ int session_try(struct session *session, const char *file, const char *value);
 /* Let the keeper finish this recording if the command is killed, see trace_dat_restore(). */
 void session_add_recording(struct session *session, const char *path);
 
-/* Note what to put back into @file, which something else is going to change. */
+/* Note what to restore in @file, which something else is going to change. */
 int session_keep(struct session *session, const char *file);
 
-/* As session_try(), but append @value to the file. */
+/* Like session_try(), but append @value to the file. */
 int session_add(struct session *session, const char *file, const char *value);
 
-/* The contents of a file of the instance without the last newline, which the caller frees. */
+/* The contents of a file of the instance, without the last newline; the caller frees them. */
 char *session_get(const struct session *session, const char *file);
 bool session_has(const struct session *session, const char *file);
 
 /*
- * Keep this process and its keeper out of the trace, because reading would else make more
- * events to read. If @functions, a tracer of functions is used, too; if not, it is no
+ * Keep this process and its keeper out of the trace, because reading would otherwise cause
+ * more events to read. If @functions, a tracer of functions is used, too; if not, it is no
  * error where the kernel cannot hide a process from it.
  */
 int session_hide_self(struct session *session, bool functions);
 
-/* Switch tracing on or off, and note what to put back. */
+/* Switch tracing on or off, and note what to restore. */
 int session_trace(struct session *session, bool on);
 
 /*
- * Put back while tracing is off what was changed until now, so that no event comes because a
- * setting was put back before another: with the limit to a command gone, all processes would
- * be traced. Call it before tracing is switched on, as it wakes the keeper.
+ * Restore what was changed so far while tracing is off, so that no event comes because one
+ * setting is restored before another: once the limit to a command is gone, all processes
+ * would be traced. Call it before tracing is switched on, as it wakes the keeper.
  */
 int session_put_back_while_off(struct session *session);
 

@@ -9,17 +9,17 @@
 #include "losses.h"
 #include "shown.h"
 
-/* How long the merge lets a record wait for other CPUs if nothing is said to it. */
+/* How long the merge by default lets a record wait for other CPUs */
 #define MERGE_WAIT_NS	(10 * 1000 * 1000)
 
 /**
  * struct shown_batch - a copy
- * @next: the one behind it
- * @batch: its iterator is on @bytes
+ * @next: the next copy
+ * @batch: the batch, whose iterator is on @bytes
  * @arrived: when it was copied, ns
  * @skipped: events not shown right before it
  * @begun: its first record has been looked for
- * @size: bytes of memory it takes
+ * @size: bytes of memory that it takes
  */
 struct shown_batch {
 	struct shown_batch *next;
@@ -106,9 +106,9 @@ static void free_first(struct shown *shown)
 }
 
 /*
- * What the first record of the batch is to tell. The merge counts the time a record
- * waits from when it asks for it; what has been here for longer than that does not
- * have to wait again.
+ * Set what the first record of the batch is to report. The merge counts the time
+ * that a record waits from when it asks for it; a record that has been here for
+ * longer need not wait again.
  */
 static void begin_batch(struct shown *shown, struct shown_batch *b)
 {

@@ -12,14 +12,14 @@
 
 #include "tracemap.h"
 
-/* How much memory the copies of all CPUs may take. */
+/* How much memory the copies of all CPUs may take */
 #define SHOWN_BYTES	(64 << 20)
 
 /**
  * struct shown_room - what the copies of all CPUs take
  * @used: bytes in use
  * @skipped: how many events are not shown
- * @untold: how many of these no line has told yet
+ * @untold: how many of these no line has counted yet
  */
 struct shown_room {
 	size_t used;
@@ -32,13 +32,13 @@ struct shown_room {
  * @room: the memory, which all CPUs share
  * @first: the batch whose records are handed out
  * @last: the newest batch
- * @cursor: an iterator behind the record that was handed out
- * @missed: how many lost events the next record has to tell
+ * @cursor: an iterator that is after the record that was handed out
+ * @missed: how many lost events the next record has to report
  * @flags: the flags that the next record has to have
  * @skipped: how many events right before the record that was handed out are not shown
- * @gap: how many events behind @last are not shown
- * @lost: how many events were lost behind @last, as in struct tracemap_batch
- * @reset: TRACEMAP_RESET if the buffer was emptied behind @last
+ * @gap: how many events after @last are not shown
+ * @lost: how many events were lost after @last, as in struct tracemap_batch
+ * @reset: TRACEMAP_RESET if the buffer was emptied after @last
  */
 struct shown {
 	struct shown_room *room;
@@ -66,9 +66,9 @@ void shown_release(void *arg);
 uint64_t shown_skipped(struct shown *shown);
 
 /*
- * Nothing more will be handed in or out: the records that are left count as not shown.
- * Returns how many lost events no record has told, as in struct tracemap_batch.
- * shown_skipped() has how many events behind the last record handed out are not shown.
+ * End: the records that are left count as not shown. Returns how many lost events no record
+ * has reported, as in struct tracemap_batch. shown_skipped() then returns how many events
+ * after the last record handed out are not shown.
  */
 uint64_t shown_end(struct shown *shown);
 

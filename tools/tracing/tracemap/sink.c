@@ -16,7 +16,7 @@ int sink_check(void)
 {
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
-	/* Where it was closed main() has opened something for reading in its place. */
+	/* If standard output was closed, main() has opened a file for reading in its place. */
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
 		say("-o -: standard output is not open for writing");
 		return -EBADF;
@@ -44,7 +44,8 @@ bool sink_is_gone(int fd)
 }
 
 /*
- * To a pipe no more than it has room for when poll() says so, and so write() does not wait.
+ * Write to a pipe no more than it has room for when poll() reports it as writable, so that
+ * write() does not wait.
  */
 int sink_put(int fd, const void *from, size_t size, int signals)
 {

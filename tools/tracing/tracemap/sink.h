@@ -11,17 +11,18 @@
 
 /*
  * Whether standard output can take a file in this format. Returns 0, or a negative errno that
- * the user was told.
+ * was reported.
  */
 int sink_check(void);
 
 /*
- * Keep standard output for the file alone: what else is written to it, also by the command
- * behind "--", goes to standard error. Returns its descriptor, or a negative errno, told.
+ * Keep standard output for the file alone: anything else that is written to it, even by the
+ * command behind "--", goes to standard error. Returns its descriptor, or a negative errno
+ * that was reported.
  */
 int sink_take_stdout(void);
 
-/* Whether the program that reads it has ended. */
+/* Whether the program that reads the pipe has ended */
 bool sink_is_gone(int fd);
 
 /*

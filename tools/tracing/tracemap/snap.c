@@ -63,8 +63,8 @@ static int print_header(struct snap *s)
 }
 
 /*
- * Whether to print it. What is older than --last is not, nor a loss in front of that; a loss
- * in front of what is printed may be of the time that is wanted.
+ * Whether to print the record. Events older than --last are not printed, nor losses before
+ * these. A loss before a printed event is printed, as it may be from the wanted time.
  */
 static bool is_wanted(struct snap *s, const struct tracemap_record *rec)
 {
@@ -115,7 +115,7 @@ static int stopped(const struct snap *s)
 	return -EINTR;
 }
 
-/* Returns 0, or a negative errno that was told. @error is one of writing, which was not. */
+/* Returns 0, or a reported negative errno. Sets @error to one of writing, not yet reported. */
 static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 {
 	struct tracemap_record rec;
@@ -177,7 +177,7 @@ static int print_snapshot(struct snap *s)
 
 /* ---- Writing a file ---- */
 
-/* Returns 0, or a negative errno, told. */
+/* Returns 0, or a negative errno that was reported. */
 static int check_folder(const struct snap *s)
 {
 	const char *slash = strrchr(s->opt.output, '/');
@@ -207,8 +207,8 @@ static int make_room(struct snap *s, const struct snap_data *d)
 }
 
 /*
- * Of two in the same millisecond the second one waits. An older file may go for it, and then
- * one signal does not end it any more.
+ * If two snapshots come in the same millisecond, the second one waits. An older file may be
+ * removed to make room; after that, one signal no longer ends the snapshot.
  */
 static int write_by_time(struct snap *s, struct snap_data *d)
 {
@@ -253,7 +253,7 @@ static int write_snapshot(struct snap *s)
 
 /* ---- All of it ---- */
 
-/* Also what an output that failed was taken for: no other reader has it any more. */
+/* Count events that a failed output lost, too: no other reader gets them any more. */
 static void say_taken(struct snap *s, int error)
 {
 	if (s->opt.output)
@@ -277,13 +277,13 @@ static int take(struct snap *s)
 	if (ret == -EPIPE)
 		ret = 0;
 	s->lost |= !ret && snapshot_has_lost(&s->shot);
-	/* A signal is how a recorder that waits ends. */
+	/* A signal is the regular end of a recorder that waits. */
 	s->failed |= ret && !(ret == -EINTR && names);
 	snapshot_close(&s->shot);
 	return ret;
 }
 
-/* A full disk may have room again for the next one; an instance that is gone stays so. */
+/* A full disk may have room for the next snapshot; an instance that is gone stays gone. */
 static bool may_go_on(int error)
 {
 	return !error || error == -ENOSPC || error == -EDQUOT || error == -EFBIG ||
@@ -474,7 +474,7 @@ static int check_options(struct options *opt)
 	return 0;
 }
 
-/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+/* Returns 0 to go on, 1 if help was printed, or a negative errno that was reported. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
 	int option, ret;

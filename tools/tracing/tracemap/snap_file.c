@@ -27,11 +27,11 @@
 
 /**
  * struct taker - the pages of a CPU being made
- * @d: where they go
+ * @d: where to put them
  * @s: the snapshot
  * @i: the index of the CPU
- * @missed: how many lost events the next page has to tell
- * @zeros: a page of these
+ * @missed: how many lost events the next page has to report
+ * @zeros: a page of zeros
  */
 struct taker {
 	struct snap_data *d;
@@ -53,8 +53,8 @@ static void count(struct taker *k, const struct subbuf_record *r)
 }
 
 /*
- * Pass the records that are not wanted. Returns false if that is all of them. A loss in front
- * of those is none.
+ * Pass the records that are not wanted. Returns false if none is wanted. A loss before
+ * unwanted records does not count.
  */
 static bool find_first(struct taker *k, struct tracemap_batch *b, struct dat_piece *piece)
 {
@@ -137,7 +137,7 @@ static int take_cpu(struct taker *k)
 		else if (ret != -ENODATA)
 			ret = snapshot_error(ret, tracemap_cpu_number(cpu));
 	}
-	/* A loss behind which there is no event has no page to be told in. */
+	/* A loss that no event follows has no page that could report it. */
 	snapshot_lost(k->s, k->i, k->missed);
 	return ret == -ENODATA ? 0 : ret;
 }
@@ -171,9 +171,9 @@ static int take_pages(struct snap_data *d, struct snapshot *s)
 	return ret < 0 ? ret : 0;
 }
 
-/* ---- What is in front ---- */
+/* ---- What comes before the data ---- */
 
-/* The buffers may have events that are not switched on any more. */
+/* The buffers may have events that are no longer enabled. */
 static int add_events(struct snap_data *d, const char *dir)
 {
 	struct tracemap_decoder *decoder;
@@ -256,7 +256,7 @@ uint64_t snap_data_size(const struct snap_data *d)
 
 /* ---- The file ---- */
 
-/* Bytes that are written between looks for a signal. */
+/* How many bytes are written between two checks for a signal */
 #define PUT_MAX		(1 << 20)
 
 static int put(const struct snap_data *d, int fd, const struct bytes *b)

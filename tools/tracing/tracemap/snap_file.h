@@ -17,9 +17,9 @@ struct trace_head;
  * @nr_cpus: for how many CPUs the file has data, whose numbers are below this
  * @pages: of each of these CPUs
  * @ids: whether there is an event of each id
- * @head: what tells how to decode them
- * @front: all that stands in front of them
- * @signals: so many signals do not end the writing
+ * @head: how to decode them
+ * @front: everything that comes before them
+ * @signals: how many signals do not end the writing
  */
 struct snap_data {
 	struct subbuf_format format;
@@ -31,18 +31,18 @@ struct snap_data {
 	int signals;
 };
 
-/* Take all of the snapshot, and what is needed to decode it. A negative errno was told. */
+/* Take all of the snapshot, and what decoding needs. A negative errno was reported. */
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir);
 void snap_data_free(struct snap_data *d);
 
-/* How large the file is going to be. */
+/* How large the file is going to be */
 uint64_t snap_data_size(const struct snap_data *d);
 
 /*
- * Write it, to standard output if @path is "-". A regular file of that name has all of it
- * or is as it was before, whatever ends the program. If @is_new it must not be there yet.
- * Returns 0, or a negative errno which the user was told, but for -EEXIST, and for -EPIPE:
- * the reader of a pipe has had enough.
+ * Write the file, to standard output if @path is "-". A regular file of that name then has
+ * all of it or is as it was before, whatever ends the program. With @is_new the file must
+ * not exist yet. Returns 0, or a negative errno, which was reported except for -EEXIST,
+ * and for -EPIPE: the reader of a pipe has ended.
  */
 int snap_data_write(const struct snap_data *d, const char *path, bool is_new);
 

@@ -16,10 +16,10 @@
 
 #include "snap_keep.h"
 
-/* A digit of the time is a 0 here. */
+/* The pattern of a name: each 0 stands for a digit */
 static const char pattern[] = "-00000000-000000.000";
 
-/* Where what ends the name begins: ".dat", or nothing. */
+/* Returns where the suffix of the name begins: ".dat", or the end. */
 static size_t stem_of(const char *path)
 {
 	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -75,7 +75,7 @@ struct kept {
 	char oldest[256];
 };
 
-/* Later ones have later names. */
+/* Names sort by time. */
 static void look_at(struct kept *k, int folder, const char *name)
 {
 	struct stat st;
@@ -126,7 +126,7 @@ int snap_keep_check(const char *path)
 	char *copy = strdup(path);
 	int ret = copy ? 0 : -ENOMEM;
 
-	/* As it writes: access() would ask for the real user. */
+	/* Check for the effective user: access() would check for the real one. */
 	if (copy && faccessat(AT_FDCWD, dirname(copy), R_OK | W_OK | X_OK, AT_EACCESS))
 		ret = -errno;
 	free(copy);

@@ -28,8 +28,8 @@ char *snap_keep_name(const char *path);
 int snap_keep_check(const char *path);
 
 /*
- * Remove the oldest of the files that such names have, until there is room for one more, of
- * @size bytes. Returns 0, -EFBIG if there cannot be, or another negative errno.
+ * Remove the oldest of the files with such names, until there is room for one more of @size
+ * bytes. Returns 0, -EFBIG if there cannot be room, or another negative errno.
  */
 int snap_keep_make_room(const char *path, const struct snap_limits *limits, uint64_t size);
 

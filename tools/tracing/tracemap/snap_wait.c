@@ -19,7 +19,7 @@
 #include "snap_wait.h"
 #include "stop.h"
 
-#define BUFFER_KB	"64"	/* of the instance that only has the events waited for */
+#define BUFFER_KB	"64"	/* of the instance that has only the events to wait for */
 
 /**
  * struct snap_wait - a wait
@@ -106,7 +106,7 @@ static int open_event(struct snap_wait *w)
 	if (ret)
 		return ret;
 	session_try(w->session, "buffer_size_kb", BUFFER_KB);
-	/* So that poll() tells each event where there is no live index. */
+	/* Let poll() report each event where there is no live index. */
 	session_try(w->session, "buffer_percent", "0");
 	ret = session_hide_self(w->session, false);
 	if (!ret)
@@ -129,7 +129,7 @@ static void add_cpus(struct snap_wait *w)
 	}
 }
 
-/* Take all events there are. Returns whether there was one, or a negative errno, told. */
+/* Take all events. Returns whether there was one, or a negative errno that was reported. */
 static int take_events(struct snap_wait *w)
 {
 	struct tracemap_record rec;
@@ -201,7 +201,7 @@ static int look(struct snap_wait *w)
 	return 0;
 }
 
-/* Milliseconds until something is due by the time, or to look at the CPUs; -1: nothing is. */
+/* Returns the milliseconds until something is due, or the CPUs are; -1 if nothing is. */
 static int patience(const struct snap_wait *w)
 {
 	uint64_t now = now_ns(), at = w->due ? w->due : w->every;
@@ -214,7 +214,7 @@ static int patience(const struct snap_wait *w)
 	return at <= now ? 0 : (at - now) / 1000000 < most ? (at - now) / 1000000 + 1 : most;
 }
 
-/* Returns 0, or a negative errno, told. */
+/* Returns 0, or a negative errno that was reported. */
 static int sleep_till_more(struct snap_wait *w)
 {
 	/* Events that come until something is due make no other snapshot: they can wait. */

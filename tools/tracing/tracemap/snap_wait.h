@@ -13,8 +13,8 @@
  * struct snap_cause - what to take a snapshot for
  * @when: an event, and behind a second colon its filter; NULL: no event
  * @signal: a signal; 0: none
- * @every: so often, seconds; 0: not by the time
- * @after: so long after one of them, seconds
+ * @every: the interval in seconds; 0: no interval
+ * @after: how long to wait after one of these, in seconds
  */
 struct snap_cause {
 	const char *when;
@@ -29,18 +29,18 @@ struct snap_wait;
 bool snap_waits(const struct snap_cause *cause);
 
 /*
- * Begin to wait. The event is switched on in an instance of its own, so that the traced one
- * is not changed. Call it before there are mappings. A negative errno was told.
+ * Begin to wait. The event is enabled in an instance of its own, so that the traced one is
+ * not changed. Call it before there are mappings. A negative errno was reported.
  */
 int snap_wait_begin(struct snap_wait **w, const struct snap_cause *cause);
 
-/* Returns 1 when a snapshot is due, 0 when a signal has asked to end, or an errno, told. */
+/* Returns 1 when a snapshot is due, 0 after a signal to end, or a reported errno. */
 int snap_wait_next(struct snap_wait *w);
 
-/* Returns 0, or another number if something failed, told. */
+/* Returns 0, or another number if something failed, which was reported. */
 int snap_wait_end(struct snap_wait *w);
 
-/* The argument of --signal: USR1, USR2. Returns 0, or -EINVAL and a message. */
+/* Take the argument of --signal, USR1 or USR2. Returns 0, or -EINVAL and a message. */
 int snap_wait_signal(const char *name, int *signal);
 
 /* Check the argument of --when: SYSTEM:EVENT[:FILTER]. Returns 0, or -EINVAL and a message. */

@@ -16,7 +16,7 @@
 
 /* ---- Files of the instance ---- */
 
-/* Of all CPUs, what they become by being used included: "14 (expanded: 2816)". */
+/* The size of all buffers once they are used, as in "14 (expanded: 2816)" */
 static uint64_t bytes_of_buffers(const char *dir)
 {
 	char text[128];
@@ -65,7 +65,7 @@ static int set_time(struct snapshot *s, const struct snapshot_request *r)
 	return 0;
 }
 
-/* ---- Asking for it ---- */
+/* ---- Requests ---- */
 
 static uint64_t unread(const struct tracemap_cpu *cpu)
 {
@@ -74,7 +74,7 @@ static uint64_t unread(const struct tracemap_cpu *cpu)
 	return tracemap_cpu_figures(cpu, &f) ? 0 : tracemap_figures_unread(&f);
 }
 
-/* How many events a snapshot would take from others, and why it has to. */
+/* Say how many events a snapshot would take from others, and why it would have to. */
 static void say_what_it_takes(const struct snapshot_request *r, int error)
 {
 	const char *why = error == -EBUSY ?
@@ -96,7 +96,7 @@ static void say_what_it_takes(const struct snapshot_request *r, int error)
 	    r->name, why, sum);
 }
 
-/* Has the kernel no live view, or is it held off by what takes snapshots? */
+/* Has the kernel no live view, or does something that takes snapshots hold it off? */
 static bool cannot_observe(int error)
 {
 	return error == -EOPNOTSUPP || error == -EBUSY;
@@ -130,7 +130,7 @@ static int open_buffers(struct snapshot *s, const struct snapshot_request *r)
 	return ret ? open_failed(ret, r) : 0;
 }
 
-/* Where it consumes, no more is taken than there is now. */
+/* Where the snapshot consumes, it takes no more than there is now. */
 static int set_end(struct snapshot *s, const struct snapshot_request *r)
 {
 	int ret;
@@ -172,7 +172,7 @@ void snapshot_close(struct snapshot *s)
 	s->cpus = NULL;
 }
 
-/* ---- What is in it ---- */
+/* ---- Contents ---- */
 
 unsigned int snapshot_index(const struct snapshot *s, int number)
 {
@@ -246,8 +246,8 @@ void snapshot_say(const struct snapshot *s, const char *what)
 }
 
 /*
- * Has the CPU events in hand that were not asked for yet? By the kernel's count, as to fetch
- * where there are none would take more.
+ * Has the CPU events in hand that were not asked for yet? Find out by the kernel's count, as
+ * fetching would take more events if there are none.
  */
 static bool has_in_hand(const struct snapshot *s, unsigned int i)
 {
@@ -283,7 +283,7 @@ void snapshot_say_taken(struct snapshot *s, const char *what, const char *done,
 		    taken, taken > nr ? taken - nr : 0, done);
 }
 
-/* What is behind damage is counted as missed. */
+/* Events after damage count as missed. */
 int snapshot_error(int error, int cpu)
 {
 	if (error == -EINTR || error == -EBADMSG)

@@ -20,7 +20,7 @@
  * @name: its name, for messages
  * @cpus: the CPUs, as in struct tracemap_options
  * @nr_cpus: how many; 0: all
- * @last: of how many seconds; 0: all there is
+ * @last: how many seconds of events; 0: all events
  * @consume: take the events, where the kernel has no live view
  */
 struct snapshot_request {
@@ -39,7 +39,7 @@ struct snapshot_request {
  * @taken: how many were taken
  * @consumed: how many consumers had taken before that, by the kernel's count
  * @lost: how many events were overwritten while they were read
- * @unknown: more were, and the kernel does not tell how many
+ * @unknown: more were, and the kernel does not say how many
  */
 struct snapshot_cpu {
 	uint64_t left;
@@ -52,8 +52,8 @@ struct snapshot_cpu {
 /**
  * struct snapshot - a snapshot that was asked for
  * @t: the buffers
- * @consumes: whether events are taken
- * @now: by the trace clock, when it was asked for; 0 if the clock counts no time
+ * @consumes: whether events are consumed
+ * @now: when it was asked for, by the trace clock; 0 if that does not count time
  * @from: no event before this time stamp is wanted
  * @cpus: by the index of the CPU in @t
  * @nr_cpus: how many CPUs there are
@@ -74,8 +74,8 @@ struct snapshot {
 };
 
 /*
- * Ask for it. The events are copied. Returns 0, or a negative errno which the user was told.
- * Call snapshot_close() in any case.
+ * Take a snapshot: copy the events. Returns 0, or a negative errno that was reported. Call
+ * snapshot_close() in any case.
  */
 int snapshot_open(struct snapshot *s, const struct snapshot_request *r);
 void snapshot_close(struct snapshot *s);
@@ -100,8 +100,8 @@ bool snapshot_has_lost(const struct snapshot *s);
 void snapshot_say(const struct snapshot *s, const char *what);
 
 /*
- * If events were taken, tell how many, and how many of these are not among the @nr that were
- * @done ("printed"). What was read and not asked for yet is counted with them.
+ * If events were taken, say how many, and how many of these are not among the @nr that were
+ * @done ("printed"), including those that were read and not asked for yet.
  */
 void snapshot_say_taken(struct snapshot *s, const char *what, const char *done,
 			unsigned long long nr);

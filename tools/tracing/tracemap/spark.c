@@ -24,7 +24,7 @@ void spark_sum(struct spark *s, const struct spark *other)
 	*s = longer;
 }
 
-/* What is not 0 is never shown as nothing. */
+/* A value other than 0 is never shown as a blank. */
 static unsigned int level(double part, unsigned int levels)
 {
 	unsigned int n = part * levels + 0.5;
@@ -68,7 +68,7 @@ void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8)
 		fputs(spark_bar(most > 0 ? s->values[i % SPARK_VALUES] / most : 0, utf8), to);
 }
 
-/* As the C library finds the character set of a locale, whether or not that is installed. */
+/* Find the character set as the C library does, whether or not the locale is installed. */
 bool spark_utf8(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };

@@ -14,7 +14,7 @@
 /**
  * struct spark - the last values; all zeros is none yet
  * @values: a ring of the values
- * @nr: how many were added ever
+ * @nr: how many were ever added
  */
 struct spark {
 	float values[SPARK_VALUES];
@@ -27,8 +27,8 @@ void spark_add(struct spark *s, double value);
 void spark_sum(struct spark *s, const struct spark *other);
 
 /*
- * Print the last @width values, the oldest first, as a character each: the height is the part
- * that a value is of the largest of them. Blanks stand for values that there are not yet.
+ * Print the last @width values, the oldest first, as one character each, whose height is
+ * relative to the largest of them. Blanks stand for values that are still to come.
  */
 void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8);
 

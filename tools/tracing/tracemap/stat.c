@@ -119,7 +119,7 @@ static void close_watch(struct watch *w)
 	free(w->first_cpu);
 }
 
-/* Every few seconds: new CPUs, and who else maps. */
+/* Every few seconds, look for new CPUs and for other mappers. */
 
 static char *cpu_folder(const struct panel *p, const struct gauge *g)
 {
@@ -213,7 +213,7 @@ static int show(struct stat_run *run)
 	return 0;
 }
 
-/* Of several instances one may go: only what is mapped has to stay. */
+/* One of several instances may be removed: only mapped ones have to stay. */
 static int drop_panel(struct watch *w, unsigned int nr)
 {
 	panel_close(&w->panels[nr]);
@@ -251,7 +251,7 @@ static int read_and_show(struct stat_run *run)
 	return ret;
 }
 
-/* The screen says it itself; the others on standard error. */
+/* The screen shows the note itself; the other forms print it on standard error. */
 static void say_notes(const struct watch *w)
 {
 	char note[256];
@@ -272,7 +272,7 @@ static void take_key(struct stat_run *run)
 		run->quit = !stat_key(&run->screen, &run->look, key);
 }
 
-/* Until @until; the table is drawn again when something was pressed or resized. */
+/* Wait until @until; redraw the table after a key or a change of size. */
 static int wait_until(struct stat_run *run, uint64_t until)
 {
 	while (!run->quit && !stop_signals()) {
@@ -308,7 +308,7 @@ static int watch_on(struct stat_run *run)
 
 	while (!ret && !run->quit && !stop_signals() &&
 	       (!run->opt.count || run->shown < run->opt.count)) {
-		/* Those who were stopped, or too slow, do not hurry afterwards. */
+		/* After having been stopped, or too slow, do not make up for missed tables. */
 		next = next + interval > now_ns() ? next + interval : now_ns() + interval;
 		ret = wait_until(run, next);
 		if (!ret && !run->quit && !stop_signals())
@@ -444,7 +444,7 @@ static int parse_option(struct options *opt, int option)
 	}
 }
 
-/* 1: go on; 0: help was printed; -EINVAL: said. */
+/* Returns 1 to go on, 0 if help was printed, -EINVAL after a message. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
 	int option, ret;

@@ -26,9 +26,9 @@ struct watch {
 };
 
 /*
- * A line, from 0 on, of the note how the instances are read and what that means to other
- * programs, cut to @size. A line that is not about all of them begins with the names of those
- * that it is about. Returns false behind the last line.
+ * Write a line, from 0 on, of the note on how the instances are read and what that means to
+ * other programs, cut to @size. A line that does not hold for all of them begins with the
+ * names of those it holds for. Returns false after the last line.
  */
 bool stat_note(const struct watch *w, unsigned int line, char *text, size_t size);
 
@@ -45,7 +45,7 @@ void stat_print_json(FILE *to, const struct watch *w);
 
 enum stat_sort {
 	STAT_BY_CPU,
-	STAT_BY_EVENTS,		/* the most by the second first, and so on */
+	STAT_BY_EVENTS,		/* the CPU with most per second first, and so on */
 	STAT_BY_FILL,
 	STAT_BY_LOST,
 };
@@ -67,7 +67,7 @@ struct stat_look {
 /* Draw the table. If @from is too large, it is reduced. Returns 0 or a negative errno. */
 int stat_draw(struct screen *s, const struct watch *w, struct stat_look *look);
 
-/* Do what a key is for, except to quit: then false is returned. */
+/* Handle a key. Returns false if it is the key to quit. */
 bool stat_key(struct screen *s, struct stat_look *look, int key);
 
 #endif /* _TRACEMAP_STAT_H */

@@ -24,7 +24,7 @@ static const char *files_note(int why)
 	}
 }
 
-/* A line of the note of one instance; NULL behind the last one. */
+/* A line of the note of one instance; NULL after the last one */
 static const char *note_of(const struct watch *w, const struct panel *p, unsigned int line)
 {
 	const char *notes[6];
@@ -60,7 +60,7 @@ static bool has_note(const struct watch *w, const struct panel *p, const char *n
 	return false;
 }
 
-/* How many instances up to @nr have the note. */
+/* How many instances up to @nr have this line */
 static unsigned int count_having(const struct watch *w, unsigned int nr, const char *note)
 {
 	unsigned int having = 0;
@@ -70,7 +70,7 @@ static unsigned int count_having(const struct watch *w, unsigned int nr, const c
 	return having;
 }
 
-/* Each line is told once. */
+/* Print each line only once. */
 static const char *find_note(const struct watch *w, unsigned int line)
 {
 	const char *note;

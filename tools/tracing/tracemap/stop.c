@@ -16,7 +16,7 @@
 
 int stop_fd = -1;
 static int count, last;
-static uint32_t first_ms;	/* when the first was counted; it wraps */
+static uint32_t first_ms;	/* when the first signal was counted; it wraps */
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE };
 
@@ -50,7 +50,7 @@ static void handle(int sig)
 		__atomic_store_n(&last, sig, __ATOMIC_RELAXED);
 		__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 	}
-	/* If that fails, it is readable already. */
+	/* If that fails, stop_fd is already readable. */
 	while (write(stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	errno = saved;
@@ -69,7 +69,7 @@ int stop_on_signals(void)
 	}
 	for (unsigned int i = 0; i < NR_SIGNALS; i++) {
 		sigaction(signals[i], NULL, &before[i]);
-		/* nohup: it is to go on without the terminal. */
+		/* Under nohup the program is to go on without the terminal. */
 		if (signals[i] == SIGHUP && before[i].sa_handler == SIG_IGN)
 			continue;
 		sa.sa_handler = signals[i] == SIGPIPE ? SIG_IGN : handle;

@@ -7,7 +7,7 @@
 #ifndef _TRACEMAP_STOP_H
 #define _TRACEMAP_STOP_H
 
-/* How long what was read by then may be printed after the first signal. */
+/* How long after the first signal to go on printing what was read by then */
 #define STOP_PATIENCE_MS	3000
 
 extern int stop_fd;		/* a non-blocking eventfd */
@@ -20,10 +20,10 @@ void stop_forget(void);		/* the signals that came until now were not for the pro
 void stop_clear_fd(void);	/* make stop_fd unreadable again */
 
 /*
- * Wait until one of these is readable, which may be -1, or a signal has come since stop_fd was last
- * cleared, or @ms milliseconds have passed; -1: no limit. A signal that comes right before
- * ends it, too, which it does not of nanosleep() and the like. Returns what poll() returns,
- * or a negative errno, and clears stop_fd.
+ * Wait until one of these, which may be -1, is readable, or a signal has come since stop_fd was
+ * last cleared, or @ms milliseconds have passed; -1: no limit. A signal that comes right before
+ * the call ends it, too, unlike nanosleep() and the like. Returns what poll() returns, or a
+ * negative errno, and clears stop_fd.
  */
 int stop_wait_any(int fd, int other, int ms);
 

@@ -26,20 +26,19 @@
 #include "values.h"
 #include "verbs.h"
 
-/* So that stopping is looked at though there is always more. */
+/* Check for signals after this many events, even if there are always more */
 #define TURN		4096	/* events */
 
 /*
- * Who reads our output is woken by it, and that is traced as well. So that
- * they do not keep each other busy, little that comes right behind other output is
- * left to become more.
+ * Output wakes its reader, which may be traced as well. So that the two do not keep each other
+ * busy, a little that comes right after other output waits until there is more.
  */
 #define LITTLE		256	/* events */
 #define LITTLE_WAIT_MS	10
 
-/* When tracemap_arm() asks for the next look after so long, the buffers are idle. */
+/* When tracemap_arm() asks for the next look after this time, the buffers are idle. */
 #define IDLE_LOOK_MS	32
-#define BUSY_PERCENT	"50"	/* as the kernel has it */
+#define BUSY_PERCENT	"50"	/* the kernel's default */
 
 struct options {
 	struct selection sel;
@@ -74,8 +73,8 @@ struct stream {
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
 	bool given_up;			/* what was read ahead was not all printed */
-	bool incomplete;		/* a CPU is not read, said */
-	int error;			/* of reading, said */
+	bool incomplete;		/* a CPU is not read, which was reported */
+	int error;			/* of reading, which was reported */
 	int out_error;			/* of writing */
 };
 
@@ -131,7 +130,7 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 	s->out_error = ret;
 }
 
-/* All there was has been printed: what the counters alone tell comes behind that. */
+/* After all events were printed, print the losses that only the counters include. */
 static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsigned int i))
 {
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t) && !s->out_error; i++) {
@@ -188,12 +187,12 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
 }
 
 /*
- * Without a live index poll() waits for buffer_percent, and the buffers are looked at ever more
- * seldom. When those of an instance of our own are idle it is made to tell the next event, and
- * then to wait for more again: told each event, the stream would wake itself without end.
- * In another instance it is left as the consumers there want it, and the buffers are looked at 16
- * times a second: beside poll() only a read(2) that blocks waits for any event, which would take
- * a thread for each CPU.
+ * Without a live index poll() waits for buffer_percent, and the library looks at the buffers more
+ * and more rarely. In an instance of its own, the stream makes poll() report the next event when
+ * the buffers are idle, and then lets it wait for more again: if poll() reported each event, the
+ * stream would wake itself without end. In another instance buffer_percent stays as its consumers
+ * want it, and the stream looks at the buffers 16 times a second: besides poll(), only a blocking
+ * read(2) waits for any event, which would take a thread for each CPU.
  */
 static void tell_each(struct stream *s, bool each)
 {
@@ -203,7 +202,7 @@ static void tell_each(struct stream *s, bool each)
 		s->tells_each = each;
 }
 
-/* How long it may be slept: till something is due. */
+/* Returns how long to sleep: until something is due. */
 static int patience(struct stream *s)
 {
 	int timeout = tracemap_merge_timeout(s->m, loop_timeout(&s->loop, LOOP_CPUS_MS));
@@ -218,13 +217,13 @@ static int patience(struct stream *s)
 	return again && again < timeout ? again : timeout;
 }
 
-/* Nobody reads what we write, though there is nothing to write. */
+/* Has the reader of the output gone, even though there is nothing to write? */
 static bool output_is_closed(const struct stream *s, const struct epoll_event *event)
 {
 	return event->data.fd == s->out.fd && event->events & (EPOLLERR | EPOLLHUP);
 }
 
-/* With what waits for the event behind it, of which there is none now. */
+/* Also print calls that wait for the next event, as there is none now. */
 static int flush(struct stream *s)
 {
 	int ret = 0;
@@ -256,7 +255,7 @@ static void sleep_till_more(struct stream *s)
 	}
 }
 
-/* @before: when output was written last, ms. */
+/* Wait until there is more to print; @before: when output was last written, in ms. */
 static void let_it_grow(const struct stream *s, uint64_t before)
 {
 	uint64_t since = now_ms() - before;
@@ -288,7 +287,7 @@ static int wait_for_more(void *arg)
 	struct stream *s = arg;
 	uint64_t written;
 
-	/* Nothing waits for its turn, so all that was before is out. */
+	/* If no record waits for its turn, everything before has been printed. */
 	if (s->drops_new_events && tracemap_merge_timeout(s->m, -1) < 0)
 		print_losses(s, losses_dropped);
 	written = now_ms();
@@ -346,8 +345,8 @@ static void print_rest(struct stream *s, unsigned long long budget)
 }
 
 /*
- * What was there when it was asked to end; a second signal gives that up. Where another
- * program's tracing goes on, the buffers never empty.
+ * Print what was there when the stream was asked to end; a second signal stops that. Where
+ * another program goes on tracing, the buffers never become empty.
  */
 static void take_rest(struct stream *s)
 {
@@ -355,7 +354,7 @@ static void take_rest(struct stream *s)
 
 	if (!session_is_own(s->session))
 		budget = unread(s) + 4096;
-	/* The command may have ended, and be known by its name since. */
+	/* The kernel may have learnt the command's name when that ended. */
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
 	print_rest(s, budget);
@@ -365,7 +364,7 @@ static void take_rest(struct stream *s)
 	print_losses(s, losses_untold);
 }
 
-/* How many events of the CPU were read and not printed, or, with @all, are left. */
+/* Count the events of the CPU that were read and not printed, or, with @all, are left. */
 static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu, bool all)
 {
 	unsigned long long sum = 0;
@@ -391,17 +390,17 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 }
 
 /*
- * How many events the stream has read and not printed. In an instance of its own, where
- * tracing is off, it also reads and counts what is left. In another, where the buffer has
- * what was not read, it counts what was read ahead, and the batch that a CPU has in hand:
- * where there is none, that is the next one.
+ * Count the events that the stream has read and not printed. In an instance of its own, where
+ * tracing is off, it also reads and counts what is left. In another, where the buffer keeps what
+ * was not read, it counts what was read ahead, and the batch that a CPU has in hand, or the next
+ * one if there is none.
  */
 static unsigned long long not_printed(struct stream *s)
 {
 	unsigned long long sum = s->events - s->out.events;
 	bool own = session_is_own(s->session);
 
-	/* Each CPU goes on behind the last event that the merge has handed out. */
+	/* Each CPU goes on after the last event that the merge has handed out. */
 	tracemap_merge_free(s->m);
 	s->m = NULL;
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
@@ -687,7 +686,7 @@ static int check_options(struct stream *s)
 	return value_wrong("--until", until, text);
 }
 
-/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+/* Returns 0 to go on, 1 if help was printed, or a negative errno that was reported. */
 static int parse_options(struct stream *s, int argc, char **argv)
 {
 	int option, ret;

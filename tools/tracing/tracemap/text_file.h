@@ -15,8 +15,9 @@
 int text_file_read(const char *dir, const char *file, char *text, size_t size);
 
 /*
- * The size of buffers in KiB by the text of a file like buffer_size_kb: "1408", or
- * "7 (expanded: 1408)", which is what it becomes by being used. 0 if the CPUs' differ.
+ * The size of buffers in KiB by the text of a file like buffer_size_kb: "1408", or "7
+ * (expanded: 1408)", where the second is the size once the buffer is used. 0 if the CPUs
+ * have different sizes.
  */
 uint64_t text_file_buffer_kib(const char *text);
 

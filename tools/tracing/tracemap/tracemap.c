@@ -58,8 +58,9 @@ static void no_verb(const char *name)
 }
 
 /*
- * Of the first three descriptors one that is closed would be the next file of ours:
- * the keeper's pipe, the recording. To write to what is opened here is an error still.
+ * If one of the first three descriptors is closed, the next file that is opened would
+ * get it: the keeper's pipe, the recording. Writing to what is opened here is still an
+ * error.
  */
 static void open_standard_files(void)
 {
@@ -94,7 +95,7 @@ int main(int argc, char **argv)
 		no_verb(argv[1]);
 		return EXIT_USAGE;
 	}
-	/* What getopt_long() has to say begins with it, as our messages do. */
+	/* Messages of getopt_long() begin with this, as those of the command do. */
 	argv[1] = "tracemap";
 	return verb->run(argc - 1, argv + 1);
 }

@@ -23,7 +23,7 @@
 #include "trace_dat.h"
 #include "undo.h"
 
-/* A mapping or an open file of a process that just ended is still going away. */
+/* A mapping or an open file of a process that has just ended may not be gone yet. */
 #define REMOVE_TRIES	200
 #define REMOVE_WAIT_US	50000
 
@@ -56,7 +56,7 @@ int write_file(int top, const char *path, const char *value, bool truncate)
 	if (fd < 0)
 		return -errno;
 	ret = write_all(fd, value, strlen(value));
-	/* Some lists take effect only then. */
+	/* Some lists take effect only when the file is closed. */
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
 	return ret;
@@ -188,7 +188,7 @@ static void finish_recording(const char *path)
 	int ret = trace_dat_restore(path, true, NULL, &restored);
 
 	free(restored.file);
-	/* Whole already: what is beside it is not of this recording. */
+	/* The file is already whole: a file beside it does not belong to this recording. */
 	if (ret && ret != -EEXIST)
 		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
 			 path, path);
@@ -205,7 +205,7 @@ static void keep(const struct undo_list *command, int fd)
 
 	if (data && !parse_entries(&list, &recording, data, size)) {
 		run_list(&list);
-		/* At last: it may take long where the file system has to copy. */
+		/* Do this last: it may take long where the file system has to copy. */
 		if (recording)
 			finish_recording(recording);
 	}
@@ -224,7 +224,7 @@ static void become_keeper(const struct undo_list *command, int fd)
 	if (chdir("/") < 0)
 		_exit(1);
 	prctl(PR_SET_NAME, "tracemap-keeper", 0, 0, 0);
-	/* Who reads our output waits for its end. */
+	/* Close the output, as its reader waits for the end. */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	keep(command, fd);
@@ -314,7 +314,7 @@ int undo_add_step(struct undo_list *list, const char *path, const char *value)
 
 int undo_add(struct undo_list *list, const char *path, const char *value)
 {
-	/* Each entry wakes the keeper. What a file held first is what it gets at last. */
+	/* Each entry wakes the keeper. For a file, the first entry has what it finally gets. */
 	return is_known(list, path) ? 0 : undo_add_step(list, path, value);
 }
 

@@ -24,7 +24,7 @@ struct undo_list {
 
 /*
  * Fork the keeper. Returns 0 or a negative errno. The folder @top is kept open, so that
- * everything can be put back even if tracefs is unmounted meanwhile.
+ * everything can be restored even if tracefs is unmounted meanwhile.
  */
 int undo_begin(struct undo_list *list, const char *top);
 
@@ -35,8 +35,8 @@ int undo_begin(struct undo_list *list, const char *top);
 int undo_add(struct undo_list *list, const char *path, const char *value);
 
 /*
- * As undo_add(), but of several entries for @path this one counts, too: as the last one it is
- * written first, before what was changed earlier is put back.
+ * Like undo_add(), but of several entries for @path this one counts, too: as it is the last
+ * one, it is written first, before earlier changes are undone.
  */
 int undo_add_step(struct undo_list *list, const char *path, const char *value);
 
@@ -46,10 +46,10 @@ void undo_drop(struct undo_list *list);
 /* Let the keeper finish this recording if the command cannot. There is at most one. */
 void undo_add_recording(struct undo_list *list, const char *path);
 
-/* Put everything back, and end the keeper. Returns 0, or the first error and a message. */
+/* Restore everything, and end the keeper. Returns 0, or the first error and a message. */
 int undo_all(struct undo_list *list);
 
-/* Write all of @value to the file, which is emptied before if @truncate, as a list must be. */
+/* Write all of @value to the file; with @truncate, which lists need, empty it before. */
 int write_file(int top, const char *path, const char *value, bool truncate);
 
 #endif /* _TRACEMAP_UNDO_H */

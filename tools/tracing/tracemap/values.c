@@ -23,7 +23,7 @@ int value_no_option(const char *verb)
 	return -EINVAL;
 }
 
-/* How many bits a unit shifts by. */
+/* How many bits a unit shifts by */
 static int shift_of(char unit)
 {
 	switch (tolower((unsigned char)unit)) {
@@ -85,7 +85,7 @@ int value_seconds(const char *option, const char *text, double *seconds)
 	return value_wrong(option, text, "no number of seconds, such as 0.5, 500ms, 10s, 5m or 1h");
 }
 
-/* Digits up to @end, which is set behind them; false if there is none or are too many. */
+/* Parse digits, and set @end behind them; false if there are none or too many. */
 static bool take_number(const char *text, char **end, uint64_t *number)
 {
 	errno = 0;
@@ -93,7 +93,7 @@ static bool take_number(const char *text, char **end, uint64_t *number)
 	return isdigit((unsigned char)*text) && !errno;
 }
 
-/* ".5": 500,000,000 ns; what is less than one is left out. */
+/* Parse a fraction: ".5" is 500,000,000 ns. Digits below a nanosecond are ignored. */
 static uint64_t take_fraction(const char *text, char **end, unsigned int *digits)
 {
 	uint64_t ns = 0, unit = 1000000000;

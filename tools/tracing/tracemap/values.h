@@ -10,7 +10,7 @@
 
 #include "tracemap.h"
 
-/* Name --help after getopt_long() has said what is wrong. */
+/* Refer to --help after getopt_long() has said what is wrong. */
 int value_no_option(const char *verb);
 
 int value_wrong(const char *option, const char *value, const char *why);
@@ -25,9 +25,9 @@ int value_instance(const char *name);
 int value_seconds(const char *option, const char *text, double *seconds);
 
 /*
- * A time stamp as it is printed: seconds such as "81.5", into ns, or, if @counted, the number
- * that a clock has counted to. @digits is set to how many there are behind the point; 9 if
- * @counted. No digit is rounded, however large the number.
+ * Parse a time stamp as it is printed: seconds such as "81.5", into ns, or, if @counted, the
+ * number that a clock has counted to. Sets @digits to the number of digits after the point,
+ * or to 9 if @counted. No digit is rounded, however large the number.
  */
 int value_time(const char *option, const char *text, bool counted, uint64_t *ts,
 	       unsigned int *digits);

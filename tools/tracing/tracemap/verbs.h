@@ -21,7 +21,7 @@ enum {
 /* Each parses its own options, which are behind argv[0], and returns an exit status. */
 int cmd_stream(int argc, char **argv);
 int cmd_record(int argc, char **argv);
-int cmd_report(int argc, char **argv);	/* where libtracecmd is there */
+int cmd_report(int argc, char **argv);	/* where libtracecmd exists */
 int cmd_snap(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_top(int argc, char **argv);
