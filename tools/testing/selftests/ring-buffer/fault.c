@@ -10,8 +10,19 @@
 #include "tracefs.h"
 
 #define DEBUGFS_DIR	"/sys/kernel/debug"
+#define FAIL_PAGES	DEBUGFS_DIR "/fail_page_alloc/"
 
 static int fail_nth = -1;
+static int make_it_fail = -1;
+
+/* Opens what is the calling thread's, whoever was forked meanwhile. */
+static int reopen(int *fd, const char *path)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = open(path, O_RDWR);
+	return *fd < 0 ? -errno : 0;
+}
 
 int faults_allow(void)
 {
@@ -22,10 +33,12 @@ int faults_allow(void)
 		{ DEBUGFS_DIR "/failslab/ignore-gfp-wait",		"N" },
 		{ DEBUGFS_DIR "/failslab/cache-filter",			"N" },
 		{ DEBUGFS_DIR "/failslab/verbose",			"0" },
-		{ DEBUGFS_DIR "/fail_page_alloc/ignore-gfp-wait",	"N" },
-		{ DEBUGFS_DIR "/fail_page_alloc/ignore-gfp-highmem",	"N" },
-		{ DEBUGFS_DIR "/fail_page_alloc/min-order",		"0" },
-		{ DEBUGFS_DIR "/fail_page_alloc/verbose",		"0" },
+		{ FAIL_PAGES "ignore-gfp-wait",				"N" },
+		{ FAIL_PAGES "ignore-gfp-highmem",			"N" },
+		{ FAIL_PAGES "min-order",				"0" },
+		{ FAIL_PAGES "verbose",					"0" },
+		{ FAIL_PAGES "task-filter",				"Y" },
+		{ FAIL_PAGES "times",					"1000000000" },
 	};
 	size_t i;
 	int err;
@@ -35,11 +48,8 @@ int faults_allow(void)
 		if (err)
 			return err;
 	}
-	/* Of the calling thread, whoever was forked meanwhile. */
-	if (fail_nth >= 0)
-		close(fail_nth);
-	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR);
-	return fail_nth < 0 ? -errno : 0;
+	return reopen(&fail_nth, "/proc/thread-self/fail-nth") ?:
+	       reopen(&make_it_fail, "/proc/thread-self/make-it-fail");
 }
 
 int fault_begin(unsigned int nth)
@@ -57,6 +67,26 @@ int fault_end(void)
 	if (pread(fail_nth, text, sizeof(text) - 1, 0) < 0 || fault_begin(0))
 		return -errno;
 	return !strtoul(text, NULL, 10);
+}
+
+static int set_make_it_fail(const char *value)
+{
+	return pwrite(make_it_fail, value, 1, 0) == 1 ? 0 : -errno;
+}
+
+int memory_ends(unsigned int pages)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", pages);
+	return write_file(FAIL_PAGES "space", text) ?:
+	       write_file(FAIL_PAGES "probability", "100") ?:
+	       set_make_it_fail("1");
+}
+
+int memory_returns(void)
+{
+	return set_make_it_fail("0") ?: write_file(FAIL_PAGES "probability", "0");
 }
 
 unsigned int fault_sample(unsigned int nth)

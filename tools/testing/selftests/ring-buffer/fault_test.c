@@ -709,13 +709,34 @@ static int call_subbuf_size(FIXTURE_DATA(map) * self)
 	return instance_write_number(&self->ti, "buffer_subbuf_size_kb", 2 * self->ti.subbuf_kb);
 }
 
+/* Two events in the snapshot, three in the buffer. */
+static int before_subbuf_size(FIXTURE_DATA(map) * self)
+{
+	return write_events(&self->ti, 2, EVENT_LARGE) ?: before_resize(self) ?:
+	       write_events(&self->ti, 3, EVENT_LARGE);
+}
+
+/* They still are there, and are thrown away. */
+static int events_are_as_before(FIXTURE_DATA(map) * self)
+{
+	if (count_trace_lines(&self->ti, "snapshot") != 2 ||
+	    count_trace_lines(&self->ti, "trace") != 3)
+		return -EUCLEAN;
+	return instance_write(&self->ti, "snapshot", "2") ?: instance_write(&self->ti, "trace", "");
+}
+
 /* It rounds up, to and fro: there is one more sub-buffer than before. */
+static int back_to_subbuf_size(FIXTURE_DATA(map) * self)
+{
+	return instance_write_number(&self->ti, "buffer_subbuf_size_kb", self->ti.subbuf_kb) ?:
+	       resize(self, TEST_SUBBUFS);
+}
+
 static int after_subbuf_size(FIXTURE_DATA(map) * self, int err)
 {
-	int ret = err ? 0 : instance_write_number(&self->ti, "buffer_subbuf_size_kb",
-						  self->ti.subbuf_kb);
-
-	return ret ? ret : err ? 0 : resize(self, TEST_SUBBUFS);
+	self->tally.next = self->ti.seq;
+	return err ? events_are_as_before(self) ?: both_are_as_before(self) :
+		     back_to_subbuf_size(self);
 }
 
 /* SUBBUF-10 */
@@ -723,11 +744,35 @@ TEST_F_TIMEOUT(map, subbuf_size_without_memory_stays, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
 		"buffer_subbuf_size_kb, with a snapshot",
-		take_snapshot, call_subbuf_size, after_subbuf_size,
+		before_subbuf_size, call_subbuf_size, after_subbuf_size,
 	};
 
 	ASSERT_EQ(0, prepare(self));
 	fail_each(_metadata, self, &op, expect_free);
+}
+
+/* SUBBUF-10: Memory ends after each of the new sub-buffers: none is left to go back with. */
+TEST_F_TIMEOUT(map, subbuf_size_stays_when_memory_ends, FAULT_TIMEOUT)
+{
+	const unsigned int subbuf_pages = 2 * self->subbuf / self->page;
+	unsigned int pages, refused = 0;
+	int err = -ENOMEM;
+
+	ASSERT_EQ(0, prepare(self));
+	for (pages = 0; err && __test_passed(_metadata); pages += subbuf_pages) {
+		ASSERT_EQ(0, before_subbuf_size(self));
+		ASSERT_EQ(0, memory_ends(pages));
+		err = call_subbuf_size(self);
+		ASSERT_EQ(0, memory_returns());
+		EXPECT_TRUE(!err || err == -ENOMEM)
+			TH_LOG("%u pages: %s", pages, strerror(-err));
+		refused += !!err;
+		EXPECT_EQ(0, after_subbuf_size(self, err))
+			TH_LOG("%u pages", pages);
+		expect_free(_metadata, self);
+	}
+	/* One of the two has fewer sub-buffers: those of the other one were refused as well. */
+	EXPECT_LT(2 * (TEST_SUBBUFS / 2 + 1), refused);
 }
 
 /* MEM-6, HOLD-14 */

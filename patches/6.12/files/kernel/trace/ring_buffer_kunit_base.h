@@ -56,10 +56,10 @@ static inline unsigned int rbt_read_page_needs(unsigned int large)
 	return 1 + large;
 }
 
-/* To change the size of @subbufs sub-buffers, which take two allocations each */
+/* To change the size of @subbufs sub-buffers of two buffers: two allocations each */
 static inline unsigned int rbt_orders_need(unsigned int subbufs)
 {
-	return 2 * subbufs;
+	return 2 * 2 * subbufs;
 }
 
 /*
@@ -179,11 +179,10 @@ static inline int rbt_map_wait(struct rbt *rbt, int cpu, int full, ring_buffer_c
 	return ring_buffer_wait(rbt->buffer, cpu, full, cond, NULL);
 }
 
-/* Set that of @buffer only: here a snapshot has a call of its own, which is the same. */
 static inline int rbt_set_orders(struct trace_buffer *buffer, struct trace_buffer *other,
 				 int order)
 {
-	return ring_buffer_subbuf_order_set(buffer, order);
+	return ring_buffer_subbuf_order_set_both(buffer, other, order);
 }
 
 /* Writing and reading. */
