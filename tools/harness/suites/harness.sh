@@ -47,10 +47,24 @@ counts()
 	diff <(printf %b "$1") "$work/failures" && diff <(echo "$2") "$work/tally"
 }
 
+# What piggy.S has: the same source, another kernel.
+compiles_what_it_includes()
+{
+	export CCACHE_DEPEND=1 CCACHE_DIR=$work/ccache
+	cd "$work" || return
+	echo '.incbin "kernel"' >piggy.S
+	for kernel in one two; do
+		echo $kernel >kernel
+		"$harness/shared/cc.sh" gcc -MD -MF piggy.d -c piggy.S -o piggy.o
+		strings -n 3 piggy.o | grep -x $kernel || return 1
+	done
+}
+
 scratch
 mkdir "$work/with"
 echo 'came along' >"$work/with/file"
-echo 1..23
+echo 1..24
+check "what the assembler includes is not an old one" compiles_what_it_includes
 check "a command's output and status come back"	\
 	ends 7 '^came along$' 'cat file; exit 7' WITH="$work/with"
 check "a program of the host runs with its libraries" \

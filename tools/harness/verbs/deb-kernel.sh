@@ -32,9 +32,6 @@ esac
 # shellcheck disable=SC2034 # kernel.sh reads it
 tree=deb
 
-# Most files were never compiled before: don't preprocess them twice to find out.
-export CCACHE_DEPEND=1
-
 our_fragments()
 {
 	echo "$fragments/package.config"
