@@ -43,6 +43,7 @@ static unsigned int count_cpus(const char *dir)
 static void free_track(struct dat_track *track)
 {
 	free(track->copy);
+	free((void *)track->tail.last.subbuf);
 	free(track);
 }
 
@@ -302,17 +303,22 @@ static void give_up(struct dat_track *track)
 
 	do {
 		ret = fetch(track);
-		if (ret <= 0)
-			continue;
-		dat_track_missed(track);
-		dat_track_unwritten(track);
+		if (ret > 0)
+			dat_track_give_up(track);
 	} while (ret > 0 || ret == -EBADMSG || ret == -EINTR);
+	dat_track_gave_up(track);
 }
 
 void dat_give_up(struct tracemap_dat *dat)
 {
 	for (unsigned int i = 0; i < dat->nr_tracks; i++)
 		give_up(dat->tracks[i]);
+}
+
+void dat_write_tails(struct tracemap_dat *dat)
+{
+	for (unsigned int i = 0; i < dat->nr_tracks; i++)
+		dat_track_write_tail(dat->tracks[i]);
 }
 
 /* ---- Sums ---- */
@@ -425,6 +431,7 @@ int tracemap_dat_finish(struct tracemap_dat *dat)
 	dat->finished = true;
 	if (!dat->error)
 		dat_count_losses(dat);
+	dat_write_tails(dat);
 	head = trace_head_refresh(dat->head);
 	ret = dat->fd < 0 ? finish_named(dat) : finish_unnamed(dat);
 	return ret ?: head;

@@ -28,6 +28,18 @@ struct dat_owed {
 	bool looked;
 };
 
+/*
+ * The events of a CPU that were taken, or observed, and are not written. The file gets only the
+ * last of them, and says before it how many are missing.
+ */
+struct dat_tail {
+	bool begun;
+	uint64_t events;		/* how many */
+	uint64_t lost;			/* events lost since the last one in the file, */
+	bool unknown;			/* or more */
+	struct dat_piece last;		/* the last event; subbuf: a copy, NULL: there is none */
+};
+
 /* What was recorded of a CPU's buffer so far */
 struct dat_track {
 	struct tracemap_cpu *cpu;
@@ -44,6 +56,7 @@ struct dat_track {
 	uint64_t copy_ts;		/* time stamp of its last record */
 	uint64_t lost;			/* events that were counted as lost so far */
 	uint64_t unwritten;		/* events that were taken and not written */
+	struct dat_tail tail;
 	uint64_t events;		/* events taken since the recording began, or observed */
 	uint64_t consumed;		/* the kernel's counter at the last look */
 	uint32_t epoch;
@@ -85,8 +98,17 @@ int dat_create_unnamed(struct tracemap_dat *dat, int fd);
 /* Add the CPUs that tracemap_rescan() has opened. Returns 0 or a negative errno. */
 int dat_add_cpus(struct tracemap_dat *dat);
 
-/* Read the rest of the buffers, but do not write it: its events count as lost. */
+/*
+ * Read the rest of the buffers, to which nothing comes any more, but do not write it: its
+ * events count as lost.
+ */
 void dat_give_up(struct tracemap_dat *dat);
+
+/*
+ * After the last write, let the file say for each CPU how many events are missing, before the
+ * last event that was taken. If the disk has no room even for that, the file does not say it.
+ */
+void dat_write_tails(struct tracemap_dat *dat);
 
 /*
  * After everything was taken, count the lost events that no sub-buffer has reported, and put
@@ -97,11 +119,14 @@ void dat_count_losses(struct tracemap_dat *dat);
 /* dat_track.c: Write the batch of a track. Returns 0 or a negative errno. */
 int dat_track_write(struct dat_track *track);
 
-/* Count the events of the batch, which were taken or observed, as not written. */
-void dat_track_unwritten(struct dat_track *track);
+/* Count the events of the batch, which were taken or observed but are not written, as lost. */
+void dat_track_give_up(struct dat_track *track);
 
-/* Count the loss that the batch reports. */
-void dat_track_missed(struct dat_track *track);
+/* After everything was given up, count its lost events that no sub-buffer has reported. */
+void dat_track_gave_up(struct dat_track *track);
+
+/* See dat_write_tails(). */
+void dat_track_write_tail(struct dat_track *track);
 
 /*
  * Pass the batch, and count its events. If the caller is to look at the next batch, it has to

@@ -72,6 +72,26 @@ static struct survey survey(const struct dat_piece *piece)
 	return s;
 }
 
+unsigned int dat_piece_last(struct dat_piece *piece)
+{
+	struct place place = { piece->start, piece->ts }, before = place, last = place;
+	unsigned int events = 0;
+	uint32_t end = piece->end;
+	int what;
+
+	for (; (what = pass(piece, &place)) >= 0; before = place) {
+		if (!what)
+			continue;
+		events++;
+		last = before;
+		end = place.pos;
+	}
+	piece->start = last.pos;
+	piece->ts = last.ts;
+	piece->end = end;
+	return events;
+}
+
 static void add(struct dat_page *page, const void *data, size_t size)
 {
 	if (size)
@@ -121,6 +141,7 @@ static void make(const struct dat_piece *piece, const void *zeros, struct dat_pa
 		left -= f->commit_size;
 	}
 	store_long(f, page->header + f->commit_offset, commit);
+	page->padded = left > 0;
 	add(page, zeros, left);
 }
 

@@ -50,6 +50,7 @@ struct dat_page {
 	unsigned char number[8];
 	struct iovec part[DAT_PAGE_PARTS];
 	int nr_parts;
+	bool padded;			/* the last part has nothing but zeros */
 };
 
 /**
@@ -62,6 +63,14 @@ struct dat_page {
  * that could report a loss
  */
 int dat_pages(const struct dat_piece *piece, const void *zeros, struct dat_page *pages);
+
+/**
+ * dat_piece_last - cut a piece to its last event
+ * @piece: the piece; it is left alone if it has no event
+ *
+ * Return: how many events the piece had
+ */
+unsigned int dat_piece_last(struct dat_piece *piece);
 
 /**
  * dat_page_put_missed - put in how many events were lost before a page

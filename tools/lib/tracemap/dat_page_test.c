@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
  * Test dat_pages() by reading back what it made: the events have to be the
- * same, and each loss has to be where a reader of trace.dat finds it.
+ * same, and each loss has to be where a reader of trace.dat finds it. Test
+ * dat_piece_last(), too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,27 @@ static void same_events(const struct dat_piece *p, unsigned char (*file)[SIZE], 
 	CHECK(!subbuf_next(&want, &a));
 }
 
+/* Cut to its last event a piece has that one, and tells how many there were. */
+static void check_last(const struct dat_piece *whole)
+{
+	struct subbuf_iter all = subbuf_resume(&format, whole->subbuf, whole->start, whole->ts), one;
+	struct subbuf_record rec, last = { .size = 0 };
+	struct dat_piece p = *whole;
+	unsigned int n = 0;
+
+	subbuf_extend(&all, whole->end);
+	while (subbuf_next(&all, &rec)) {
+		last = rec;
+		n++;
+	}
+	CHECK(dat_piece_last(&p) == n);
+	CHECK(n || !memcmp(&p, whole, sizeof(p)));
+	one = subbuf_resume(&format, p.subbuf, p.start, p.ts);
+	subbuf_extend(&one, p.end);
+	CHECK(!n || (subbuf_next(&one, &rec) && rec.data == last.data && rec.ts == last.ts &&
+		     rec.size == last.size && subbuf_pos(&one) == p.end));
+}
+
 /* Does the page begin with an event, as readers want it where loss is told? */
 static bool begins_with_event(const unsigned char *page)
 {
@@ -171,6 +193,7 @@ static void test_loss(uint64_t missed, int64_t told)
 	same_events(&p, file, 1);
 	CHECK(begins_with_event(file[0]));
 	CHECK(subbuf_missed(&format, file[0]) == told);
+	check_last(&p);
 }
 
 /* Nothing to tell the loss with. */
@@ -184,6 +207,7 @@ static void test_no_event(void)
 	extend(&m, 77);
 	p = piece(&m, 0, 1000, 5);
 	CHECK(file_of(&p, file) == 0);
+	check_last(&p);
 }
 
 static void test_full(void)
@@ -203,6 +227,7 @@ static void test_full(void)
 	same_events(&p, file, 2);
 	CHECK(subbuf_missed(&format, file[0]) == 12345);
 	CHECK(subbuf_missed(&format, file[1]) == 0);
+	check_last(&p);
 }
 
 /* It is told later how many were lost: the same page comes out. */
@@ -280,6 +305,7 @@ static void test_anything(void)
 		p = piece(&m, rand() % 16 * 4, i, rand() % 3);
 		p.end = p.start + rand() % ((CAPACITY - p.start) / 4 + 1) * 4;
 		CHECK(file_of(&p, file) <= DAT_PAGES_MAX);
+		check_last(&p);
 	}
 }
 

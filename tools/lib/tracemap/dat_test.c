@@ -395,10 +395,19 @@ static void kernel_tells_read(unsigned int n)
 	make_file(dir, "per_cpu/cpu0/stats", text);
 }
 
+static void check_figures(uint64_t events, uint64_t lost, uint64_t unwritten)
+{
+	struct tracemap_dat_figures sums;
+
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.error == -ENOSPC && tracemap_dat_take(dat) == -ENOSPC);
+	CHECK(sums.events == events && sums.lost == lost && sums.unwritten == unwritten);
+	CHECK(!sums.at_least);
+}
+
 /* What was read and cannot be written, then and later, is told: in the file is the rest. */
 static void test_full_disk(void)
 {
-	struct tracemap_dat_figures sums;
 	int64_t missed[10];
 
 	open_recording();
@@ -409,14 +418,126 @@ static void test_full_disk(void)
 	pull(0, -ENOSPC);
 	send_events(200);
 	dat_give_up(dat);
-	disk_is_full = false;
 	kernel_tells_read(3 + 4 + 200);
-	tracemap_dat_figures(dat, &sums);
-	CHECK(sums.error == -ENOSPC && tracemap_dat_take(dat) == -ENOSPC);
-	CHECK(sums.events == 3 && sums.lost == 204 && sums.unwritten == 204 && !sums.at_least);
+	check_figures(3, 204, 204);
+	/* Not even for one event there is room. */
+	dat_write_tails(dat);
+	disk_is_full = false;
+	check_figures(3, 204, 204);
 	nr_sent = 3;
 	CHECK(check_file(missed, 10) == 1);
 	kernel_tells_read(0);
+	close_recording();
+}
+
+/* So many, and the disk is full. */
+static void fill_disk(unsigned int n)
+{
+	open_recording();
+	send_events(n);
+	pull(1, 0);
+	disk_is_full = true;
+}
+
+/*
+ * Of those behind the first @n the file has but the last, in the room that was kept free, and
+ * how many it does not have. @lost and @unwritten are the sums.
+ */
+static void check_tail(unsigned int n, int64_t wanted, uint64_t lost, uint64_t unwritten)
+{
+	int64_t missed[10];
+
+	disk_is_full = false;
+	kernel_tells_read(nr_sent);
+	dat_write_tails(dat);
+	check_figures(n + 1, lost, unwritten);
+	sent[n] = sent[nr_sent - 1];
+	nr_sent = n + 1;
+	CHECK(check_file(missed, 10) == 2 && !missed[0] && missed[1] == wanted);
+	CHECK(!tracemap_dat_finish(dat) && check_whole(path) == 2);
+	kernel_tells_read(0);
+	close_all();
+}
+
+static void test_tail(void)
+{
+	fill_disk(3);
+	send_events(4);
+	pull(0, -ENOSPC);
+	send_events(200);
+	dat_give_up(dat);
+	check_tail(3, 203, 203, 203);
+}
+
+/* It takes the place of itself: nothing is lost. */
+static void test_tail_of_one(void)
+{
+	fill_disk(3);
+	send_events(1);
+	pull(0, -ENOSPC);
+	check_tail(3, 0, 0, 0);
+}
+
+static void send_lossy(unsigned int n, uint32_t size, int64_t missed)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	while (n--)
+		add_event(&m, 5, size);
+	send(&m, missed);
+}
+
+/* Losses before, between and behind what is not written are all told with it. */
+static void test_tail_behind_losses(void)
+{
+	fill_disk(3);
+	send_lossy(0, 0, 5);
+	pull(1, 0);
+	send_lossy(4, 8, 1);
+	pull(0, -ENOSPC);
+	send_lossy(0, 0, 2);
+	send_lossy(6, 8, 0);
+	send_lossy(1, 3000, 7);
+	dat_give_up(dat);
+	check_tail(3, 5 + 1 + 2 + 7 + 10, 5 + 1 + 2 + 7 + 10, 10);
+}
+
+/* When all was read, the counter tells the sum of what sub-buffers have not told. */
+static void test_tail_behind_unknown_losses(void)
+{
+	fill_disk(3);
+	send_lossy(4, 8, -1);
+	pull(0, -ENOSPC);
+	send_lossy(1, 8, 4);
+	send_lossy(1, 8, -1);
+	kernel_tells_overrun(25);
+	dat_give_up(dat);
+	check_tail(3, 25 + 5, 25 + 5, 5);
+}
+
+/* Of a loss that the file has already without its number, it is not known which is which. */
+static void test_tail_behind_another_unknown_loss(void)
+{
+	struct tracemap_dat_figures sums;
+
+	open_recording();
+	send_much(true, -1);
+	disk_is_full = true;
+	send_lossy(4, 8, -1);
+	pull(0, -ENOSPC);
+	kernel_tells_overrun(25);
+	dat_give_up(dat);
+	disk_is_full = false;
+	dat_write_tails(dat);
+	sent[41] = sent[nr_sent - 1];
+	nr_sent = 42;
+	CHECK(number_in_file(2, 2) == SUBBUF_MISSED_UNKNOWN);
+	dat_count_losses(dat);
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.lost == 25 + 3 && !sums.at_least);
+	CHECK(number_in_file(0, 2) == SUBBUF_MISSED_UNKNOWN);
+	kernel_tells_overrun(0);
 	close_recording();
 }
 
@@ -566,6 +687,31 @@ static void test_compress(void)
 	tracemap_close(t);
 }
 
+/* What goes to a descriptor is in a folder whose disk may be full, too. */
+static void test_tail_to_fd(void)
+{
+	char other[240];
+	int fd;
+
+	snprintf(other, sizeof(other), "%s.other", path);
+	fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	open_buffers();
+	CHECK(fd >= 0 && !tracemap_dat_open_fd(&dat, fd, t, dir, 0));
+	send_events(3);
+	pull(1, 0);
+	disk_is_full = true;
+	send_events(4);
+	pull(0, -ENOSPC);
+	disk_is_full = false;
+	sent[3] = sent[6];
+	nr_sent = 4;
+	CHECK(!tracemap_dat_finish(dat) && check_whole(other) == 2);
+	tracemap_dat_close(dat);
+	tracemap_close(t);
+	close(fd);
+	CHECK(!unlink(other));
+}
+
 static void test_pipe_without_reader(void)
 {
 	int ends[2];
@@ -647,6 +793,12 @@ int main(int argc, char **argv)
 	test_two_numbers();
 	test_damage();
 	test_full_disk();
+	test_tail();
+	test_tail_of_one();
+	test_tail_behind_losses();
+	test_tail_behind_unknown_losses();
+	test_tail_behind_another_unknown_loss();
+	test_tail_to_fd();
 	test_take();
 	test_batch();
 	test_finish();

@@ -43,7 +43,7 @@ static void begin_piece(struct dat_track *track, uint32_t start)
 	uint64_t missed = track->batch->missed;
 
 	/* No page of the last piece is in the file to report its loss: this piece does. */
-	if (track->has_piece && !track->nr_pages) {
+	if (track->has_piece && !track->nr_pages && !track->tail.begun) {
 		missed = losses_add(missed, piece->missed);
 		track->owed.losses += piece->missed > 0;
 	}
@@ -151,7 +151,8 @@ static void settle(struct dat_track *track, uint64_t overwritten)
 	uint64_t missed = losses_untold_of(l, track->index, overwritten);
 
 	track->lost += missed;
-	if (track->owed.losses == 1 && !losses_of_cpu_at_least(l, track->index))
+	if (track->owed.losses == 1 && !track->tail.unknown &&
+	    !losses_of_cpu_at_least(l, track->index))
 		put_missed(track, missed);
 	track->owed.losses = 0;
 }
@@ -196,9 +197,10 @@ void dat_track_settle(struct dat_track *track)
 		settle(track, track->owed.overwritten);
 }
 
-/* ---- Sub-buffers into pages ---- */
+/* ---- Batches ---- */
 
-void dat_track_missed(struct dat_track *track)
+/* Count the loss that the batch tells. */
+static void count_missed(struct dat_track *track)
 {
 	const struct tracemap_batch *batch = track->batch;
 
@@ -222,16 +224,6 @@ static uint64_t pass_events(struct dat_track *track)
 	return n;
 }
 
-/* The events were taken out of the buffer, or observed, but cannot be written. */
-void dat_track_unwritten(struct dat_track *track)
-{
-	uint64_t events = pass_events(track);
-
-	track->unwritten += events;
-	if (track->dat->observes)
-		track->events += events;
-}
-
 /* The kernel counts the events that were taken; an observer counts those it has seen. */
 void dat_track_pass(struct dat_track *track, bool looked_at)
 {
@@ -244,20 +236,120 @@ void dat_track_pass(struct dat_track *track, bool looked_at)
 	track->batch->it.next = track->batch->it.end;
 }
 
+/* Add the batch to the piece, or begin another one with it. */
+static void add_batch(struct dat_track *track)
+{
+	const struct subbuf_iter *it = &track->batch->it;
+	uint32_t start = subbuf_pos(it);
+
+	count_missed(track);
+	if (gather(track))
+		return;
+	if (!goes_on(track, start))
+		begin_piece(track, start);
+	track->piece.end = it->end - it->data;
+}
+
+/* ---- What is not written ---- */
+
+static void lose(struct dat_tail *tail, uint64_t missed)
+{
+	if (missed == TRACEMAP_MISSED_UNKNOWN)
+		tail->unknown = true;
+	else
+		tail->lost += missed;
+}
+
+/* The file has no page yet to tell the loss of the piece that was begun last. */
+static void begin_tail(struct dat_track *track)
+{
+	if (!track->tail.begun && track->has_piece && !track->nr_pages)
+		lose(&track->tail, track->piece.missed);
+	track->tail.begun = true;
+}
+
+/* Copy the last event, as @last is where it will be overwritten. */
+static void keep(struct dat_track *track, const struct dat_piece *last)
+{
+	uint32_t front = last->format->data_offset, size = last->end - last->start;
+	unsigned char *copy = (void *)track->tail.last.subbuf;
+
+	if (!copy)
+		copy = malloc(track->dat->page_size);
+	if (!copy)
+		return;
+	memcpy(copy + front, (const char *)last->subbuf + front + last->start, size);
+	track->tail.last = *last;
+	track->tail.last.subbuf = copy;
+	track->tail.last.start = 0;
+	track->tail.last.end = size;
+}
+
+/* Add the events of the batch, which is at the end of the piece. */
+static void add_to_tail(struct dat_track *track)
+{
+	struct dat_piece last = track->piece;
+	bool any = dat_piece_last(&last);
+	uint64_t events = pass_events(track);
+
+	if (any && events)
+		keep(track, &last);
+	track->tail.events += events;
+	track->unwritten += events;
+	if (track->dat->observes)
+		track->events += events;
+}
+
+void dat_track_give_up(struct dat_track *track)
+{
+	begin_tail(track);
+	lose(&track->tail, track->batch->missed);
+	add_batch(track);
+	add_to_tail(track);
+}
+
+void dat_track_gave_up(struct dat_track *track)
+{
+	struct losses *l = &track->dat->losses;
+	uint64_t missed;
+
+	/* The counter also has the events of an earlier loss that is not settled. */
+	if (!track->tail.unknown || track->owed.losses)
+		return;
+	missed = losses_untold(l, track->index);
+	track->lost += missed;
+	track->tail.lost += missed;
+	track->tail.unknown = losses_of_cpu_at_least(l, track->index);
+}
+
+void dat_track_write_tail(struct dat_track *track)
+{
+	struct tracemap_dat *dat = track->dat;
+	struct dat_tail *tail = &track->tail;
+	struct dat_page pages[DAT_PAGES_MAX];
+
+	if (!tail->events || !tail->last.subbuf)
+		return;
+	tail->last.missed = tail->unknown ? TRACEMAP_MISSED_UNKNOWN :
+					    tail->lost + tail->events - 1;
+	if (dat_pages(&tail->last, dat->zeros, pages) != 1 ||
+	    trace_dat_write_last(dat->file, tracemap_cpu_number(track->cpu), pages))
+		return;
+	track->unwritten--;
+	tail->events = 0;
+}
+
+/* ---- Sub-buffers into pages ---- */
+
 int dat_track_write(struct dat_track *track)
 {
 	struct tracemap_dat *dat = track->dat;
 	const struct subbuf_iter *it = &track->batch->it;
 	struct dat_page pages[DAT_PAGES_MAX];
-	uint32_t start = subbuf_pos(it), bytes = it->end - it->next;
+	uint32_t bytes = it->end - it->next;
 	int nr, ret;
 
-	dat_track_missed(track);
-	if (!gather(track)) {
-		if (!goes_on(track, start))
-			begin_piece(track, start);
-		track->piece.end = it->end - it->data;
-	}
+	add_batch(track);
 	/* There is only a loss: the next batch reports it. */
 	if (track->piece.end == track->piece.start)
 		return 0;
@@ -271,6 +363,7 @@ int dat_track_write(struct dat_track *track)
 		return 0;
 	}
 	dat->error = ret;
-	dat_track_unwritten(track);
+	begin_tail(track);
+	add_to_tail(track);
 	return ret;
 }

@@ -25,9 +25,13 @@
 #define CHUNK		(64ULL << 20)
 #endif
 
-/* Space to reserve for moving: the more, the faster moving is on a full disk. */
+/*
+ * Space to reserve for moving: the more, the faster moving is on a full disk; and for the last
+ * pages. For a file without a name it is only for these, which have few bytes.
+ */
 #define RESERVE_MAX	(16ULL << 20)
 #define RESERVE_MIN	(1ULL << 20)
+#define RESERVE_CPU	4096ULL
 
 /*
  * libtracecmd looks for the name of the clock right behind the table. Behind the name,
@@ -66,7 +70,7 @@ struct part {
 struct trace_dat {
 	char *path;
 	int lock;		/* FILE as it was begun, locked while it is open */
-	int fd;			/* FILE */
+	int fd;			/* FILE; -1: it has no name, and @lock has only the reserve */
 	const struct trace_head *head;
 	unsigned int nr_cpus;
 	unsigned int page_size;
@@ -75,7 +79,8 @@ struct trace_dat {
 	uint64_t limit;		/* the largest size that the data may have */
 	uint64_t unsynced;	/* bytes moved that may not be on the disk yet */
 	int failed;		/* to sync: the disk may not have what was moved */
-	bool reserved;		/* FILE may have space behind its end */
+	bool reserved;		/* @lock may have space behind its end */
+	uint64_t spare;		/* bytes that last pages may have */
 	struct trace_region *regions;	/* the table; @behind and @states are behind it */
 	struct behind *behind;
 	unsigned char *states;	/* enum state, of each CPU */
@@ -317,10 +322,13 @@ static int reserve(struct trace_dat *dat)
 	uint64_t size;
 
 	dat->reserved = true;
+	dat->spare = RESERVE_MIN / 2;
 	for (size = RESERVE_MAX; size >= RESERVE_MIN; size /= 2) {
 		if (!fallocate(dat->fd, FALLOC_FL_KEEP_SIZE, data_offset(dat),
-			       data_offset(dat) + size))
+			       data_offset(dat) + size)) {
+			dat->spare = size / 2;
 			return 0;
+		}
 		if (errno != ENOSPC && errno != EDQUOT)
 			return 0;	/* the file system cannot reserve, or ulimit -f is small */
 	}
@@ -344,8 +352,10 @@ static void set_limit(struct trace_dat *dat)
 	struct rlimit limit;
 
 	dat->limit = UINT64_MAX;
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		dat->limit = limit.rlim_cur > front ? limit.rlim_cur - front : 0;
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return;
+	dat->limit = limit.rlim_cur > front ? limit.rlim_cur - front : 0;
+	dat->spare = dat->limit ? RESERVE_MIN / 2 : 0;
 }
 
 static int begin(struct trace_dat *dat)
@@ -516,6 +526,37 @@ int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 	dat->size += end - part->size;
 	part->size = end;
 	return ret;
+}
+
+/* The zeros of the page become a hole, which takes no room. */
+static int write_last(struct part *part, const struct dat_page *page, uint64_t end)
+{
+	struct iovec parts[DAT_PAGE_PARTS];
+	int ret;
+
+	memcpy(parts, page->part, page->nr_parts * sizeof(*parts));
+	ret = write_parts(part->fd, parts, page->nr_parts - page->padded, part->size);
+	if (ftruncate(part->fd, ret ? part->size : end) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int trace_dat_write_last(struct trace_dat *dat, unsigned int cpu, const struct dat_page *page)
+{
+	struct part *part = &dat->parts[cpu];
+	uint64_t end = part->size + dat->page_size;
+	int ret;
+
+	if (dat->spare < dat->page_size)
+		return -ENOSPC;
+	free_reserve(dat);
+	ret = write_last(part, page, end);
+	if (ret)
+		return ret;
+	dat->spare -= dat->page_size;
+	dat->size += dat->page_size;
+	part->size = end;
+	return 0;
 }
 
 uint64_t trace_dat_size(const struct trace_dat *dat)
@@ -1051,6 +1092,18 @@ int trace_dat_front(struct bytes *front, const struct trace_head *head, unsigned
 
 /* ---- Without a name ---- */
 
+/* Reserve what the last pages need. If that fails, the disk may still have room for them. */
+static int reserve_unnamed(struct trace_dat *dat)
+{
+	dat->lock = temp_file();
+	if (dat->lock < 0)
+		return dat->lock;
+	dat->reserved = !fallocate(dat->lock, FALLOC_FL_KEEP_SIZE, 0, dat->nr_cpus * RESERVE_CPU);
+	dat->limit = UINT64_MAX;
+	dat->spare = UINT64_MAX;
+	return 0;
+}
+
 int trace_dat_create_unnamed(struct trace_dat **datp, const struct trace_head *head,
 			     unsigned int nr_cpus, unsigned int page_size)
 {
@@ -1061,12 +1114,13 @@ int trace_dat_create_unnamed(struct trace_dat **datp, const struct trace_head *h
 		dat->parts[i].fd = temp_file();
 		ret = dat->parts[i].fd < 0 ? dat->parts[i].fd : 0;
 	}
+	if (!ret)
+		ret = reserve_unnamed(dat);
 	if (ret) {
 		trace_dat_close(dat);
 		return ret;
 	}
 	dat->head = head;
-	dat->limit = UINT64_MAX;
 	*datp = dat;
 	return 0;
 }

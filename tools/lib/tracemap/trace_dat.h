@@ -72,6 +72,18 @@ int trace_dat_create(struct trace_dat **dat, const char *path, const struct trac
 int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 		    const struct dat_page *pages, int nr);
 
+/**
+ * trace_dat_write_last - write a page for which the disk may have no room any more
+ * @dat: the file
+ * @cpu: the CPU of the page, which comes behind its others
+ * @page: the page
+ *
+ * It takes reserved space, of which half is left for moving the data.
+ *
+ * Return: 0 or a negative errno, and then the file has what it had
+ */
+int trace_dat_write_last(struct trace_dat *dat, unsigned int cpu, const struct dat_page *page);
+
 uint64_t trace_dat_size(const struct trace_dat *dat);	/* bytes of data written */
 
 /**

@@ -407,7 +407,12 @@ static int write_limited(struct recorded *r)
 	write_page(limited.dat, 1, 0);
 	CHECK(dat_pages(&piece, zeros, &page) == 1);
 	CHECK(trace_dat_write(limited.dat, 1, PAGE, &page, 1) == -EFBIG);
-	CHECK(trace_dat_size(limited.dat) == 3 * PAGE && !trace_dat_finish(limited.dat, NULL));
+	CHECK(trace_dat_size(limited.dat) == 3 * PAGE);
+	/* Not so the last pages, which have half of what is kept free. */
+	for (int n = (1 << 19) / PAGE; n--; )
+		CHECK(!trace_dat_write_last(limited.dat, n % 2, &page));
+	CHECK(trace_dat_write_last(limited.dat, 1, &page) == -ENOSPC);
+	CHECK(!trace_dat_finish(limited.dat, NULL));
 	trace_dat_close(limited.dat);
 	return 0;
 }

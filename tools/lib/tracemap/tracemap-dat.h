@@ -166,6 +166,10 @@ void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures 
  * First switch tracing off, and take what there is: the kernel's counters then include the
  * losses that no sub-buffer has reported, and the file gets their number.
  *
+ * If the disk was full, or writing has failed, the file lacks events that were taken. It gets
+ * the last of these of each CPU, and says before it how many are missing; space for that is
+ * reserved. If even that fails, the file does not say it.
+ *
  * The call reads again what became known during the recording, such as names of processes.
  * Then it moves the data into the file: where the file system can share blocks between
  * files, it copies nothing. Elsewhere it frees what it has copied step by step, so that a

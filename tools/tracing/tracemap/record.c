@@ -865,10 +865,15 @@ static void close_all(struct run *run)
 		run->failed = true;
 }
 
-/* Whether the buffers may have more that is not written. */
-static bool gives_up(const struct run *run)
+/*
+ * The buffers may have more that is not written. What goes with an instance of the command's
+ * own is lost, and counted.
+ */
+static void give_up(struct run *run)
 {
-	return recording_error(&run->recording) || stop_signals() >= 2;
+	if (session_is_own(run->session))
+		dat_give_up(run->recording.dat);
+	dat_write_tails(run->recording.dat);
 }
 
 /* All of it is open: record, to the end. Returns what to exit with. */
@@ -893,12 +898,11 @@ static int record(struct run *run)
 		run->failed = true;
 	drain(run);
 	child_stop(&run->loop.child);
-	if (!gives_up(run))
+	if (recording_error(&run->recording) || stop_signals() >= 2)
+		give_up(run);
+	else
 		dat_count_losses(run->recording.dat);
 	run->failed |= !record_end_finish(&run->end);
-	/* What was given up goes with its instance. */
-	if (session_is_own(run->session) && gives_up(run))
-		dat_give_up(run->recording.dat);
 	dat_count_losses(run->recording.dat);
 	tracemap_dat_figures(run->recording.dat, &sums);
 	print_rest(run);
