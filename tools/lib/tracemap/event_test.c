@@ -640,6 +640,8 @@ static void test_importers(struct tracemap_decoder *d, struct tracemap_line *lin
 	line->length = 0;
 	tracemap_text_header(d, "nop", line);
 	good &= !strncmp(line->text, "# tracer: nop\n", 14);
+	/* The columns, and no number: none is known. */
+	good &= strstr(line->text, "TASK-PID     CPU#") && !strpbrk(line->text, "0123456789");
 	regfree(&regex);
 	printf("%s - a line has what importers look for\n", good ? "ok" : "not ok");
 	failed |= !good;

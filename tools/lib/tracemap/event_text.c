@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "event.h"
 
@@ -189,16 +188,12 @@ int tracemap_text(struct tracemap_decoder *d, const struct tracemap_record *rec,
 int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			 struct tracemap_line *line)
 {
-	long cpus = d->borrowed ? tep_get_cpus(d->tep) : sysconf(_SC_NPROCESSORS_ONLN);
-
 	if (d->graph) {
 		event_graph_header(tracer ? tracer : "function_graph", line);
 		return line->error;
 	}
 	tracemap_line_printf(line,
 			     "# tracer: %s\n"
-			     "#\n"
-			     "# entries-in-buffer/entries-written: 0/0   #P:%ld\n"
 			     "#\n"
 			     "#                                _-----=> irqs-off/BH-disabled\n"
 			     "#                               / _----=> need-resched\n"
@@ -208,6 +203,6 @@ int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
 			     "#                              |||| /     delay\n"
 			     "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
 			     "#              | |         |   |||||     |         |\n",
-			     tracer ? tracer : "nop", cpus);
+			     tracer ? tracer : "nop");
 	return line->error;
 }

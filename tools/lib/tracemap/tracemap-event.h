@@ -222,6 +222,10 @@ int tracemap_decoder_pid(const struct tracemap_decoder *d,
  * @tracer: what current_tracer says; NULL for "nop"
  * @line: what to append to
  *
+ * It has the line "# tracer:", by which importers know such text, and the names of the columns.
+ * The kernel's line "# entries-in-buffer/entries-written:" it does not have: these numbers are
+ * not known before the last event.
+ *
  * Return: 0, or a negative errno, one of those of tracemap_text()
  */
 int tracemap_text_header(const struct tracemap_decoder *d, const char *tracer,
