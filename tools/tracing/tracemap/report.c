@@ -50,7 +50,8 @@ struct options {
 	unsigned int nr_tasks;
 	const char *from, *to;	/* as they were given, or NULL */
 	bool json, stats, strict, quiet;
-	bool piped;		/* the file is standard input */
+	bool piped;		/* the file is standard input, */
+	bool unnamed;		/* and no name was given */
 };
 
 struct report {
@@ -244,16 +245,6 @@ static void cannot_read(const struct report *r)
 		    r->opt.file);
 }
 
-/* Of a file that is not there. */
-static const char *advise(const struct report *r)
-{
-	struct stat st;
-
-	if (strcmp(r->opt.file, DEFAULT_FILE) || fstat(STDIN_FILENO, &st) || !S_ISFIFO(st.st_mode))
-		return ": tracemap record -o makes one";
-	return ": give - for standard input: ... | tracemap report -";
-}
-
 /* A pipe would be waited for. Returns 0 or a negative errno, said. */
 static int check_file(const struct report *r)
 {
@@ -262,7 +253,8 @@ static int check_file(const struct report *r)
 	if (stat(r->path, &st) || access(r->path, R_OK)) {
 		int error = errno;
 
-		say("%s: %s%s", r->opt.file, strerror(error), error == ENOENT ? advise(r) : "");
+		say("%s: %s%s", r->opt.file, strerror(error),
+		    error == ENOENT ? ": tracemap record -o makes one" : "");
 		return -error;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -567,6 +559,8 @@ static int find_file(struct report *r)
 	r->path = r->opt.file;
 	if (!r->opt.piped)
 		return 0;
+	if (r->opt.unnamed && !r->opt.quiet && !access(DEFAULT_FILE, F_OK))
+		say("standard input is read, and not " DEFAULT_FILE ": name that if it is meant");
 	r->input = report_input();
 	if (r->input < 0)
 		return r->input;
@@ -665,9 +659,9 @@ static const struct option names[] = {
 static void help(FILE *to)
 {
 	fputs("usage: tracemap report [OPTION]... [FILE]\n"
-	      "Print the events of FILE (default: trace.dat; - is standard input), which tracemap record\n"
-	      "or trace-cmd has written, all CPUs in the order of time, in the format of the kernel's own\n"
-	      "file \"trace\".\n"
+	      "Print the events of FILE, which tracemap record or trace-cmd has written, all CPUs in the\n"
+	      "order of time, in the format of the kernel's own file \"trace\". - is standard input.\n"
+	      "Without FILE that is read if it is a pipe or a trace.dat, and else the file trace.dat.\n"
 	      "\n"
 	      "Which events:\n"
 	      "  -e, --event EVENT     SYSTEM:EVENT, SYSTEM, or a glob of either; repeat for more\n"
@@ -756,7 +750,9 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	}
 	if (optind < argc)
 		opt->file = argv[optind];
-	opt->piped = !strcmp(opt->file, "-");
+	else
+		opt->unnamed = report_input_is_meant();
+	opt->piped = opt->unnamed || !strcmp(opt->file, "-");
 	if (opt->piped)
 		opt->file = "standard input";
 	return 0;

@@ -83,7 +83,7 @@ static void say_nothing_came(void)
 	struct stat st;
 
 	if (!fstat(STDIN_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-		say("standard input: nothing came: the program that was to write a trace.dat to it has ended before");
+		say("standard input: nothing came: the program that was to write a trace.dat to it has ended before; a file is read if it is named");
 	else
 		say("standard input: it is empty, or closed: name a trace.dat, or pipe one into it: tracemap record -o - ... | tracemap report -");
 }
@@ -117,6 +117,20 @@ static int copy(int fd)
 		ret = no_trace(!b.size);
 	stop_forget();
 	return ret;
+}
+
+/* Of a file no byte is taken to find that out. */
+bool report_input_is_meant(void)
+{
+	char magic[TRACE_HEAD_MAGIC_SIZE];
+	struct stat st;
+
+	if (fstat(STDIN_FILENO, &st))
+		return false;
+	if (!S_ISREG(st.st_mode))
+		return S_ISFIFO(st.st_mode);
+	return pread(STDIN_FILENO, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       trace_head_magic(magic);
 }
 
 int report_input(void)

@@ -6,6 +6,14 @@
 #ifndef _TRACEMAP_REPORT_INPUT_H
 #define _TRACEMAP_REPORT_INPUT_H
 
+#include <stdbool.h>
+
+/*
+ * Whether standard input is to be read where no file is named: it is a pipe, or a trace.dat. A
+ * terminal, a socket or a list that a loop of the shell reads is not.
+ */
+bool report_input_is_meant(void);
+
 /*
  * Read standard input to its end. Returns a descriptor of what came, or of standard input, if
  * it is a file; or a negative errno that the user was told: -EINVAL if it is a terminal.
