@@ -32,6 +32,7 @@ enum event_kind {
 /* Two fields of an event that hold the id and the name of a process */
 struct event_naming {
 	struct tep_format_field *pid, *comm;
+	bool is_path;			/* @comm is the path of what is executed */
 };
 
 struct event_program;

@@ -2,8 +2,8 @@
 /*
  * Names of processes. The kernel keeps some in saved_cmdlines. /proc may have the name of a
  * process that started later, or that fell out of the list. Some events contain a name, too.
- * A process that executes another program has another name from then on, so the decoder
- * reads the list again after a while.
+ * A process that executes another program has another name from then on: if no event says
+ * which, the decoder finds it when it reads the list again after a while.
  *
  * The number of names is limited. In each hash chain, a new name replaces the least recently
  * used one.
@@ -141,29 +141,59 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid)
 	return c->comm[0] ? c->comm : unknown;
 }
 
-static void add_naming(struct event_format *format, const char *pid, const char *comm)
-{
-	struct event_naming naming = {
-		.pid = tep_find_any_field(format->event, pid),
-		.comm = tep_find_field(format->event, comm),
-	};
-
-	if (naming.pid && naming.comm)
-		format->namings[format->nr_namings++] = naming;
-}
+/*
+ * Events that contain the name of a process from then on. sched_wakeup_new and
+ * sched_process_fork are not among them: a new process has the name of its parent until it
+ * executes a program, and that may not be traced.
+ */
+static const struct {
+	const char *system, *event, *pid, *comm;
+} tellers[] = {
+	{ "sched", "sched_switch", "prev_pid", "prev_comm" },
+	{ "sched", "sched_switch", "next_pid", "next_comm" },
+	{ "sched", "sched_waking", "pid", "comm" },
+	{ "sched", "sched_wakeup", "pid", "comm" },
+	{ "sched", "sched_process_exec", "pid", "filename" },
+	{ "task", "task_rename", "pid", "newcomm" },
+};
 
 /* Find out which names events of @format contain. */
 void event_comms_prepare(struct event_format *format)
 {
-	const struct tep_event *event = format->event;
+	struct tep_event *event = format->event;
 
 	format->nr_namings = 0;
-	if (!strcmp(event->system, "sched") && !strcmp(event->name, "sched_switch")) {
-		add_naming(format, "prev_pid", "prev_comm");
-		add_naming(format, "next_pid", "next_comm");
-	} else if (!strcmp(event->system, "task") && !strcmp(event->name, "task_rename")) {
-		add_naming(format, "pid", "newcomm");
+	for (unsigned int i = 0; i < sizeof(tellers) / sizeof(tellers[0]); i++) {
+		struct event_naming naming;
+
+		if (strcmp(event->name, tellers[i].event) ||
+		    strcmp(event->system, tellers[i].system))
+			continue;
+		naming.pid = tep_find_any_field(event, tellers[i].pid);
+		naming.comm = tep_find_field(event, tellers[i].comm);
+		naming.is_path = !strcmp(tellers[i].comm, "filename");
+		if (naming.pid && naming.comm)
+			format->namings[format->nr_namings++] = naming;
 	}
+}
+
+/*
+ * The name becomes that of the file. What the kernel makes of "/dev/fd/3", a program that was
+ * executed only by its descriptor, depends on its version: then forget the name, so that the
+ * decoder asks for it again.
+ */
+static void learn_path(struct tracemap_decoder *d, int pid, const char *path, size_t length)
+{
+	static const char by_fd[] = "/dev/fd/";
+	size_t base;
+
+	length = strnlen(path, length);
+	for (base = length; base && path[base - 1] != '/'; base--)
+		;
+	if (base == sizeof(by_fd) - 1 && !memcmp(path, by_fd, base))
+		*find_or_add(d, pid) = (struct event_comm){ .pid = pid };
+	else
+		event_comm_set(d, pid, path + base, length - base);
 }
 
 /* Before the event itself is printed, which belongs to the task switched from */
@@ -174,7 +204,11 @@ void event_comms_learn(struct tracemap_decoder *d, const struct event_format *fo
 		struct event_bytes bytes = event_field_bytes(format->namings[i].comm, rec);
 		uint64_t pid;
 
-		if (bytes.length > 0 && event_number(format->namings[i].pid, rec, &pid))
+		if (bytes.length <= 0 || !event_number(format->namings[i].pid, rec, &pid))
+			continue;
+		if (format->namings[i].is_path)
+			learn_path(d, pid, (const char *)bytes.data, bytes.length);
+		else
 			event_comm_set(d, pid, (const char *)bytes.data, bytes.length);
 	}
 }

@@ -101,6 +101,26 @@ static void make_tracefs(void)
 		 "\nprint fmt: \"state=%s\", __print_symbolic(REC->state, { STATE_NEW1, \"new\" },"
 		 " { STATE_LARGE, \"large\" }, { HRTIMER_MODE_REL, \"relative\" })\n");
 	put_file("events/own/named", "id", "301\n");
+	put_file("events/sched/sched_waking", "format",
+		 "name: sched_waking\nID: 310\nformat:\n" COMMON
+		 "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		 "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		 "\nprint fmt: \"comm=%s pid=%d\", REC->comm, REC->pid\n");
+	put_file("events/sched/sched_waking", "id", "310\n");
+	put_file("events/sched/sched_wakeup_new", "format",
+		 "name: sched_wakeup_new\nID: 311\nformat:\n" COMMON
+		 "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		 "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		 "\nprint fmt: \"comm=%s pid=%d\", REC->comm, REC->pid\n");
+	put_file("events/sched/sched_wakeup_new", "id", "311\n");
+	put_file("events/sched/sched_process_exec", "format",
+		 "name: sched_process_exec\nID: 312\nformat:\n" COMMON
+		 "\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
+		 "\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n"
+		 "\tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;\n"
+		 "\nprint fmt: \"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid,"
+		 " REC->old_pid\n");
+	put_file("events/sched/sched_process_exec", "id", "312\n");
 	put_file("events/syscalls/sys_enter_own", "format",
 		 "name: sys_enter_own\nID: 302\nformat:\n" COMMON
 		 "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
@@ -509,6 +529,65 @@ static void test_odd_names(struct tracemap_decoder *d)
 	event_comm_set(d, FIRST_PID, "sixteen bytes, and more", 16);
 	good = name_is(d, FIRST_PID, "sixteen bytes, ") && name_is(d, getpid(), own);
 	printf("%s - names without an end, and none at all\n", good ? "ok" : "not ok");
+	failed |= !good;
+}
+
+struct waking {
+	uint16_t type;
+	uint8_t flags, preempt;
+	int32_t common_pid;
+	char comm[16];
+	int32_t pid;
+};
+
+struct exec {
+	uint16_t type;
+	uint8_t flags, preempt;
+	int32_t common_pid;
+	uint32_t filename;
+	int32_t pid, old_pid;
+	char path[40];
+};
+
+static void learn_waking(struct tracemap_decoder *d, int type, int pid, const char *comm)
+{
+	struct waking waking = { .type = type, .common_pid = 7, .pid = pid };
+	struct tracemap_record rec = { .data = &waking, .size = sizeof(waking) };
+
+	strncpy(waking.comm, comm, sizeof(waking.comm) - 1);
+	tracemap_decoder_learn(d, &rec);
+}
+
+static bool execs(struct tracemap_decoder *d, int pid, const char *path, const char *name)
+{
+	struct exec exec = {
+		.type = 312, .common_pid = pid, .pid = pid, .old_pid = pid,
+		.filename = (strlen(path) + 1) << 16 | offsetof(struct exec, path),
+	};
+	struct tracemap_record rec = { .data = &exec, .size = sizeof(exec) };
+
+	strncpy(exec.path, path, sizeof(exec.path) - 1);
+	tracemap_decoder_learn(d, &rec);
+	return name_is(d, pid, name);
+}
+
+/* Names that events tell hold from then on; the one of a new process is that of its parent. */
+static void test_learned_names(struct tracemap_decoder *d)
+{
+	const int pid = FIRST_PID - 1;
+	bool good = name_is(d, pid, "<...>");
+
+	learn_waking(d, 311, pid, "its parent");
+	good &= name_is(d, pid, "<...>");
+	learn_waking(d, 310, pid, "itself");
+	good &= name_is(d, pid, "itself");
+	good &= execs(d, pid, "/usr/bin/program", "program");
+	good &= execs(d, pid, "relative", "relative");
+	good &= execs(d, pid, "./a/name-of-more-than-15-bytes", "name-of-more-th");
+	good &= execs(d, pid, "/dev/fd/3/other", "other");
+	/* By the descriptor alone: the name before is the wrong one. */
+	good &= execs(d, pid, "/dev/fd/3", "<...>");
+	printf("%s - names that events tell\n", good ? "ok" : "not ok");
 	failed |= !good;
 }
 
@@ -948,7 +1027,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..%d\n", argc > 1 ? 27 : 26);
+	printf("1..%d\n", argc > 1 ? 30 : 29);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
@@ -963,6 +1042,7 @@ int main(int argc, char **argv)
 	test_borrowed(d, &line);
 	test_names(d);
 	test_odd_names(d);
+	test_learned_names(d);
 	test_flags(d);
 	test_symbols(d, &line);
 	tracemap_decoder_event(d, 304);

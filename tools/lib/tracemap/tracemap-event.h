@@ -202,7 +202,8 @@ const char *tracemap_decoder_comm(struct tracemap_decoder *d, int pid);
  * @rec: the event
  *
  * tracemap_text() and tracemap_json() do so with the events that they print. This is for
- * those that are not printed: sched_switch, for example, has the names of two processes.
+ * those that are not printed: sched_switch, for example, has the names of two processes, and
+ * sched_process_exec has the name of a process from then on.
  */
 void tracemap_decoder_learn(struct tracemap_decoder *d, const struct tracemap_record *rec);
 
