@@ -339,6 +339,43 @@ static void test_two_numbers(void)
 	close_recording();
 }
 
+/* Nor that of a loss that the file has from one behind the last event, which it has not. */
+static void test_number_before_the_end(void)
+{
+	struct subbuf_make m;
+
+	open_recording();
+	send_much(true, -1);
+	begin(&m);
+	send(&m, -1);
+	pull(1, 0);
+	kernel_tells_overrun(9);
+	dat_count_losses(dat);
+	CHECK(number_in_file(0, 1) == SUBBUF_MISSED_UNKNOWN);
+	check_lost(9, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
+/* Losses that come together, and of which each was told, do not count as one that was not. */
+static void test_number_behind_others(void)
+{
+	struct subbuf_make m;
+
+	open_recording();
+	begin(&m);
+	send(&m, 5);
+	pull(1, 0);
+	send_much(false, 2);
+	send_much(true, -1);
+	kernel_tells_overrun(16);
+	dat_count_losses(dat);
+	CHECK(number_in_file(1, 2) == 9);
+	check_lost(16, false);
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
 /* A sub-buffer that cannot be: what is before and behind it is in the file. */
 static void test_damage(void)
 {
@@ -791,6 +828,8 @@ int main(int argc, char **argv)
 	test_late_number();
 	test_number_at_the_end();
 	test_two_numbers();
+	test_number_before_the_end();
+	test_number_behind_others();
 	test_damage();
 	test_full_disk();
 	test_tail();

@@ -37,15 +37,21 @@ static uint32_t capacity(const struct dat_track *track)
 	return track->piece.format->subbuf_size - track->piece.format->data_offset;
 }
 
+/* The loss of a piece of which no page is in the file: the next piece reports it. */
+static uint64_t untold(const struct dat_track *track)
+{
+	return track->has_piece && !track->nr_pages ? track->piece.missed : 0;
+}
+
 static void begin_piece(struct dat_track *track, uint32_t start)
 {
 	struct dat_piece *piece = &track->piece;
 	uint64_t missed = track->batch->missed;
+	bool several = missed && untold(track);
 
-	/* No page of the last piece is in the file to report its loss: this piece does. */
-	if (track->has_piece && !track->nr_pages && !track->tail.begun) {
-		missed = losses_add(missed, piece->missed);
-		track->owed.losses += piece->missed > 0;
+	if (!track->tail.begun) {
+		missed = losses_add(missed, untold(track));
+		track->owed.losses += several && missed == TRACEMAP_MISSED_UNKNOWN;
 	}
 	track->at += (uint64_t)track->nr_pages * track->dat->page_size;
 	track->nr_pages = 0;
@@ -152,6 +158,7 @@ static void settle(struct dat_track *track, uint64_t overwritten)
 
 	track->lost += missed;
 	if (track->owed.losses == 1 && !track->tail.unknown &&
+	    untold(track) != TRACEMAP_MISSED_UNKNOWN &&
 	    !losses_of_cpu_at_least(l, track->index))
 		put_missed(track, missed);
 	track->owed.losses = 0;
@@ -260,11 +267,10 @@ static void lose(struct dat_tail *tail, uint64_t missed)
 		tail->lost += missed;
 }
 
-/* The file has no page yet to tell the loss of the piece that was begun last. */
 static void begin_tail(struct dat_track *track)
 {
-	if (!track->tail.begun && track->has_piece && !track->nr_pages)
-		lose(&track->tail, track->piece.missed);
+	if (!track->tail.begun)
+		lose(&track->tail, untold(track));
 	track->tail.begun = true;
 }
 
