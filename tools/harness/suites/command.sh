@@ -4,7 +4,8 @@
 # suites/command.sh [NAME...]: the tracemap command in the guest, by the scripts
 # tools/tracing/tracemap/tests/NAME.guest; without a name all of them, and the
 # same script on three kernels ("same"; "stat"; "flow"; "top"; "record", whose files, and
-# those of "snap", are read here by trace-cmd report then).
+# those of "snap" and "consume", are read here by trace-cmd report then). "consume" is what
+# "snap" does on the two that have no live view.
 #
 # KERNELS= picks some of the three for "record", "stat", "flow" and "top".
 #
@@ -75,13 +76,13 @@ run_same()
 	check "6.12 prints the same" differ 6.12
 }
 
-# record_on KERNEL VARIABLES
-record_on()
+# files_on KERNEL NAME [VARIABLES]: that script, and what has become of its files
+files_on()
 {
 	local status=0
-	mkdir -p "$work/$1"
-	OUT=$work/$1 on_kernel "$1" run record "$2" >"$work/results" || status=1
-	python3 "$tests/record.host" "$work/$1" "$work/here/tracemap" >>"$work/results" || status=1
+	mkdir -p "$work/$2.$1"
+	OUT=$work/$2.$1 on_kernel "$1" run "${@:2}" >"$work/results" || status=1
+	python3 "$tests/record.host" "$work/$2.$1" "$work/here/tracemap" >>"$work/results" || status=1
 	results_on "$1" "$work/results"
 	return $status
 }
@@ -109,9 +110,9 @@ run_record()
 	step "building the recorder of the manual" recorder build_recorder
 	for kernel in ${KERNELS:-ours stock 6.12}; do
 		case $kernel in
-		ours)	record_on ours "" ;;
-		stock)	record_on stock "WAYS=read SUBBUFS=4" ;;
-		6.12)	record_on 6.12 "WAYS='read map'" ;;
+		ours)	files_on ours record ;;
+		stock)	files_on stock record "WAYS=read SUBBUFS=4" ;;
+		6.12)	files_on 6.12 record "WAYS='read map'" ;;
 		*)	die "KERNELS=$kernel: not one of ours, stock, 6.12" ;;
 		esac || status=1
 	done
@@ -125,6 +126,17 @@ run_snap()
 	mkdir -p "$work/snap"
 	OUT=$work/snap run snap || status=1
 	python3 "$tests/record.host" "$work/snap" "$work/here/tracemap" || status=1
+	return $status
+}
+
+run_consume()
+{
+	local kernel status=0
+	step "building tracemap for this machine" tracemap-here build_here
+	for kernel in ${KERNELS:-stock 6.12}; do
+		[ "$kernel" != ours ] || continue
+		files_on "$kernel" consume || status=1
+	done
 	return $status
 }
 
@@ -148,6 +160,7 @@ run_test()
 	stat|flow|top) run_everywhere "$1" ;;
 	record)	run_record ;;
 	snap)	run_snap ;;
+	consume) run_consume ;;
 	*)	run "$1" ;;
 	esac
 }

@@ -107,6 +107,35 @@ marks()
 		'BEGIN { for (i = a; i <= b; i++) { printf "mark %d\n", i >f; fflush(f) } }'
 }
 
+# Marks "mark N" of CPU 0 without end, until the file is gone.
+writes()
+{
+	touch /tmp/writes
+	taskset 1 awk -v f="$I/trace_marker" 'BEGIN {
+		while (!(i++ % 500) ? (getline <"/tmp/writes") >= 0 : 1) {
+			if (i % 500 == 1) close("/tmp/writes")
+			printf "mark %d\n", i >f; fflush(f) } }' & writer=$!
+}
+
+no_writes() { rm -f /tmp/writes; wait "$writer"; }
+
+# whole FILE: marks from any on, each once, but for the losses that are told
+whole()
+{
+	awk 'match($0, /mark [0-9]+/) {
+			n = substr($0, RSTART + 5, RLENGTH - 5) + 0
+			if (seen++ && n != last + 1 + lost) { print last " to " n ", lost " lost; bad = 1 }
+			last = n; lost = 0
+		}
+		/LOST [0-9]+ EVENTS/ { sub(/.*LOST /, ""); lost += $1 }
+		END { print seen + 0 " marks"; exit bad || seen < 20 }' "$1" >>/tmp/why
+}
+
+# files PATTERN: how many
+# shellcheck disable=SC2086,SC2012 # a pattern; names are ours
+files() { ls -d $1 2>/dev/null | wc -l; }
+so_many() { [ "$(files "$2")" -ge "$1" ]; }
+
 # account FILE WRITTEN: each mark once, in order, and seen + lost = written,
 # the loss told where it happened. To /tmp/why, and if it is so.
 account()
