@@ -6,8 +6,10 @@
 #
 # Each tool, with its default options, traces a program that makes EVENTS system
 # calls on one CPU as fast as it can, and nothing else: a filter for a call that
-# no other program makes. So it is known how many events were written. Every round runs each
-# tool once, ROUNDS of them; a ratio is one round's, and what is printed is the median.
+# no other program makes. So it is known how many events were written. ("perf trace -s"
+# follows the program instead, and, as it is slow, a tenth of the calls.) Every round runs the program without
+# a tool and then with each, ROUNDS of them; what is told of a round is compared within it, and
+# what is printed is the median.
 #
 # All of it is in instances and files of its own, which are removed.
 
@@ -20,8 +22,11 @@ tracefs=/sys/kernel/tracing
 instance=bench-tools.$$
 event=raw_syscalls:sys_enter
 
-# Each is compared with the first of its kind: what writes a file, what prints text.
-tools='tracemap-record trace-cmd-record perf-record tracemap-stream trace-cmd-stream bpftrace'
+# Each is compared with the first of its kind: what writes a file, what prints text, what counts.
+kinds=('tracemap-record tracemap-record-compressed trace-cmd-record perf-record'
+	'tracemap-stream trace-cmd-stream bpftrace'
+	'tracemap-top perf-trace-s bpftrace-count')
+tools=${kinds[*]}
 
 # --- the tools ---
 
@@ -31,6 +36,13 @@ run_tracemap-record()
 {
 	measured "$tracemap" record -e "$event" -f "$filter" -o "$work/file" -- "${work_command[@]}"
 }
+
+run_tracemap-record-compressed()
+{
+	measured "$tracemap" record --compress -e "$event" -f "$filter" -o "$work/file" -- "${work_command[@]}"
+}
+
+kept_tracemap-record-compressed() { kept_tracemap-record; }
 
 # What is in a file is counted by a reader of it, not by the tool that wrote it.
 kept_tracemap-record() { count_file || sed -n 's/^tracemap: .*: \([0-9]*\) events.*/\1/p' "$work/err"; }
@@ -77,6 +89,24 @@ run_bpftrace()
 
 kept_bpftrace() { count_lines; }
 
+run_tracemap-top()
+{
+	measured "$tracemap" top --json -e "$event" -f "$filter" -- "${work_command[@]}"
+}
+
+kept_tracemap-top() { sed -n '$s/.*"all":{[^}]*"count":\([0-9]*\).*/\1/p' "$work/out"; }
+
+run_perf-trace-s() { measured perf trace -s -o "$work/file" "${work_command[@]}"; }
+
+kept_perf-trace-s() { awk -v call="$call" '$1 == call { print $2 }' "$work/file"; }
+
+run_bpftrace-count()
+{
+	measured bpftrace -c "${work_command[*]}" -e "tracepoint:$event /args->id == $number/ { @ = count(); }"
+}
+
+kept_bpftrace-count() { sed -n 's/^@: //p' "$work/out"; }
+
 count_file()
 {
 	command -v trace-cmd >/dev/null || return
@@ -112,7 +142,9 @@ remove_instance()
 
 measure()
 {
-	local status=0 kept started cpu memory began own
+	local status=0 kept started cpu memory began own count=$events
+	[ "$tool" != perf-trace-s ] || count=$(((events + 9) / 10))
+	work_command=("$work/bench-tools" work "$cpu_number" "$count" "$work/work")
 	rm -f "$work"/{run,work,file*,out,err}
 	"run_$tool" >"$work/out" 2>"$work/err" </dev/null || status=$?
 	remove_instance
@@ -124,7 +156,16 @@ measure()
 	[ "${kept:-0}" -gt 0 ] || { not_measured "it kept no event: $(last_words)"; return; }
 	read -r started cpu memory <"$work/run"
 	read -r began own _ <"$work/work"
-	echo "$tool $round $((cpu - own)) $kept $((began - started)) $memory" >>"$work/figures"
+	echo "$tool $round $((cpu - own)) $kept $((began - started)) $memory $count" \
+		$((own * 1000 / count - untraced * 1000 / events)) >>"$work/figures"
+}
+
+# What the program itself costs, which tracing adds to.
+measure_untraced()
+{
+	rm -f "$work/work"
+	"$work/bench-tools" work "$cpu_number" "$events" "$work/work"
+	read -r _ untraced _ <"$work/work"
 }
 
 program_of()
@@ -133,6 +174,7 @@ program_of()
 	tracemap-*)	echo "$tracemap" ;;
 	trace-cmd-*)	echo trace-cmd ;;
 	perf-*)		echo perf ;;
+	bpftrace*)	echo bpftrace ;;
 	*)		echo "$tool" ;;
 	esac
 }
@@ -140,6 +182,7 @@ program_of()
 one_round()
 {
 	local tool
+	measure_untraced
 	for tool in $tools; do
 		# What has failed and never worked is not tried again.
 		[ ! -e "$work/why.$tool" ] || grep -q "^$tool " "$work/figures" || continue
@@ -158,12 +201,14 @@ one_round()
 # Lines of a tool each: its name, then cells; a median is that of the rounds.
 print_table()
 {
-	local why
-	for tool in $tools; do
-		why=
-		[ ! -e "$work/why.$tool" ] || why=$(<"$work/why.$tool")
-		echo "why $tool $why"
-	done | awk -v events="$events" -v figures="$work/figures" '
+	local kind why
+	for kind in "${kinds[@]}"; do
+		for tool in $kind; do
+			why=
+			[ ! -e "$work/why.$tool" ] || why=$(<"$work/why.$tool")
+			echo "why $tool ${kind%% *} $why"
+		done
+	done | awk -v figures="$work/figures" '
 	function median(list, n,	i, j, v) {
 		for (i = 2; i <= n; i++) {
 			v = list[i]
@@ -188,29 +233,34 @@ print_table()
 		while ((getline line < figures) > 0) {
 			split(line, f, " ")
 			value[f[1], "cpu", f[2]] = f[3] / f[4] / 1000
-			value[f[1], "kept", f[2]] = 100 * f[4] / events
+			value[f[1], "kept", f[2]] = 100 * f[4] / f[7]
 			value[f[1], "start", f[2]] = f[5] / 1000000000
 			value[f[1], "memory", f[2]] = f[6] / 1024
+			value[f[1], "traced", f[2]] = f[8] / 1000000
 			rounds = f[2] > rounds ? f[2] : rounds
 			measured[f[1]]++
 		}
-		print "| tool | CPU, µs an event | to start, s | memory, MiB | events kept |"
-		print "|---|--:|--:|--:|--:|"
+		spelt["tracemap-record-compressed"] = "tracemap record --compress"
+		spelt["perf-trace-s"] = "perf trace -s"
+		spelt["bpftrace-count"] = "bpftrace, count()"
+		print "| tool | CPU, µs an event | the program, µs an event | to start, s | memory, MiB | events kept |"
+		print "|---|--:|--:|--:|--:|--:|"
 	}
 	{
 		tool = name = $2
-		other = name ~ /record/ ? "tracemap-record" : "tracemap-stream"
-		if (other == tool)
-			other = ""
-		sub(/-record$/, " record", name)
-		sub(/-stream$/, " stream", name)
-		sub(/^why [^ ]+ */, "")
+		other = $3 == tool ? "" : $3
+		if (name in spelt)
+			name = spelt[name]
+		else
+			sub(/-(record|stream|top)$/, " &", name) && sub(/ -/, " ", name)
+		sub(/^why [^ ]+ [^ ]+ */, "")
 		if (measured[tool] && $0 != "")
 			name = name ", " measured[tool] " rounds (else: " $0 ")"
 		if (!measured[tool])
-			printf "| %s | not measured: %s | | | |\n", name, $0
+			printf "| %s | not measured: %s | | | | |\n", name, $0
 		else
-			printf "| %s | %s | %s | %s | %s |\n", name, cell(tool, "cpu", "%.2f", other),
+			printf "| %s | %s | %s | %s | %s | %s |\n", name, cell(tool, "cpu", "%.2f", other),
+				cell(tool, "traced", "%.2f", other),
 				cell(tool, "start", "%.2f", other), cell(tool, "memory", "%.1f", other),
 				cell(tool, "kept", "%.0f %%")
 	}'
@@ -223,7 +273,8 @@ describe()
 	echo "Linux $(uname -r), $(nproc) CPUs, load $load; tracemap reads by ${way:-no way}; trace-cmd" \
 		"$(version_of trace-cmd), perf $(version_of perf --version), bpftrace $(version_of bpftrace --version)."
 	echo "$events sys_enter events on one CPU, as fast as they come: medians of $rounds rounds; in brackets" \
-		"that of the ratio to tracemap in the same round. Memory is that of the largest process."
+		"that of the ratio to tracemap in the same round. CPU is the tool's own; what the program has" \
+		"beyond that is what its calls took longer, each of them. Memory is that of the largest process."
 }
 
 # --- whether it can be done here ---
@@ -246,9 +297,9 @@ tracemap=$build/tracemap
 step "building the command" bench-tools-build make -C "$top/tools/tracing/tracemap" O="$build"
 cc -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o "$work/bench-tools" "$harness/bench/tools/writer.c"
 number=$("$work/bench-tools" number)
+call=sched_get_priority_max	# as writer.c makes it
 filter="id == $number"
-cpu=$(awk '/^Cpus_allowed_list:/ { n = split($2, list, /[-,]/); print list[n] }' /proc/self/status)
-work_command=("$work/bench-tools" work "$cpu" "$events" "$work/work")
+cpu_number=$(awk '/^Cpus_allowed_list:/ { n = split($2, list, /[-,]/); print list[n] }' /proc/self/status)
 way=
 : >"$work/figures"
 load=$(cut -d' ' -f1-2 /proc/loadavg)
