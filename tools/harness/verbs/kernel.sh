@@ -181,6 +181,7 @@ find_image()
 	stage_onto_base "$work/stage"
 	image=$cache/image-$( (echo "$kernel_key $flavour $karch${flavour_make[*]:+ ${flavour_make[*]}}"
 		"$compiler" --version
+		cat "$harness/shared/cc.sh"
 		flavour_fragments | xargs cat
 		flavour_modules | while read -r dir; do
 			(cd "$dir" && find . -type f | sort | xargs sha256sum)
