@@ -16,8 +16,8 @@
  * Map one page to learn mapping_size, then map that many bytes, or only
  * subbufs_offset bytes if the figures of the index are enough. The sizes and
  * offsets do not change while the file is open or mapped: the kernel does not
- * resize the buffer then, and takes no snapshot. A sub-buffer's number, its id, has
- * nothing to do with its id in a mapping of trace_pipe_raw.
+ * resize the buffer then, and takes no snapshot. A sub-buffer's number, its id, need
+ * not be its id in a mapping of trace_pipe_raw.
  *
  * A sub-buffer begins with its time stamp, 8 bytes. At commit_offset is its
  * commit word, commit_size bytes wide (8 or 4) in the byte order of the kernel.
@@ -130,11 +130,11 @@
  *	for nothing else. If CHECK does not pass, START again.
  *
  * A writer may be as fast as the observer, which then never runs out of events. To
- * end anyway, note the present: now = load_acquire(index->commit_generation) and
- * the commit word of sub-buffer commit_id, if the entry of that sub-buffer has
- * generation now before and after that load, with a read barrier in between. End
- * once the epoch has changed, n is beyond now, or n is now and read has reached
- * that commit.
+ * end anyway, note the present: now = load_acquire(index->commit_generation), and
+ * the commit word of sub-buffer commit_id without bits 30 and 31. They belong
+ * together if the entry of that sub-buffer has generation now before and after that
+ * load, with a read barrier in between; if not, note them again. End once the epoch
+ * has changed, n is beyond now, or n is now and read has reached that commit.
  *
  * "missed" is exact: "before" counts events, that is, data records of any length,
  * and no padding, time stamps, time extensions or discarded events. In each epoch,

@@ -23,13 +23,13 @@
  *
  *	id = meta->reader.id, read = meta->reader.read;
  *	ioctl(fd, TRACE_MMAP_IOCTL_GET_READER);
- *	now = meta->reader, a copy
- *	if (now.id != id || now.read < read)
+ *	if (meta->reader.id != id || meta->reader.read < read)
  *		read = 0;
- *	parse the bytes [read, now.read) of sub-buffer now.id
+ *	parse the bytes [read, meta->reader.read) of sub-buffer reader.id
  *
- * Two loads of one field may differ, because another consumer may change it in
- * between. reader.read is smaller than before if the kernel has emptied the buffer.
+ * Consumers of one CPU take turns at this, each until it has parsed the bytes: a
+ * call of another consumer changes reader, and what this one was handed out is lost
+ * to it. reader.read is smaller than before if the kernel has emptied the buffer.
  * Byte 0 is the first byte after the sub-buffer's header. events/header_page
  * describes that header.
  *
