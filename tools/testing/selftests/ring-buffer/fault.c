@@ -78,7 +78,8 @@ int memory_ends(unsigned int pages)
 {
 	char text[16];
 
-	snprintf(text, sizeof(text), "%u", pages);
+	/* What would leave nothing of it fails, too */
+	snprintf(text, sizeof(text), "%u", pages + 1);
 	return write_file(FAIL_PAGES "space", text) ?:
 	       write_file(FAIL_PAGES "probability", "100") ?:
 	       set_make_it_fail("1");
