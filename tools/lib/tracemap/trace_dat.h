@@ -78,7 +78,7 @@ int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
  * @cpu: the CPU of the page, which comes behind its others
  * @page: the page
  *
- * It takes reserved space, of which half is left for moving the data.
+ * It gives up the reserved space, and takes at most half of it.
  *
  * Return: 0 or a negative errno, and then the file has what it had
  */

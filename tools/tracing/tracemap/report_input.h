@@ -10,7 +10,7 @@
 
 /*
  * Whether standard input is to be read where no file is named: it is a pipe, or a trace.dat. A
- * terminal, a socket or a list that a loop of the shell reads is not.
+ * terminal, a socket or another file that a loop of the shell reads is not.
  */
 bool report_input_is_meant(void);
 
