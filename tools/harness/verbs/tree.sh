@@ -19,6 +19,8 @@ commit_tree()
 {
 	cp -a "$base" "$tree"
 	git init -q -b master "$tree"
+	# import.sh looks what was changed here since.
+	git -C "$top" rev-parse -q --verify HEAD >"$tree/.git/made-from" || rm "$tree/.git/made-from"
 	# git would pack 80,000 files in the background, for minutes of both processors.
 	in_tree config gc.auto 0
 	in_tree config user.name >/dev/null || in_tree config user.name "$(git -C "$top" config user.name || echo me)"
@@ -27,8 +29,6 @@ commit_tree()
 	in_tree commit -q -m "Linux $(kernel_version "$base")"
 	in_tree tag base
 	for p in $(series_patches); do commit_patch "$p" "$tree"; done
-	# import.sh looks what was changed here since.
-	git -C "$top" rev-parse -q --verify HEAD >"$tree/.git/made-from" || rm "$tree/.git/made-from"
 }
 
 scratch
