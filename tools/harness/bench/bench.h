@@ -35,7 +35,6 @@ int64_t file_number(const char *path, const char *after);
 /* main.c */
 extern bool kernel_lives;	/* it has the live index */
 extern bool kernel_maps;	/* the kernel has the mapping and sizes of sub-buffers */
-extern bool kernel_is_ours;
 void result(const char *table, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int pin_to_cpu(int cpu);

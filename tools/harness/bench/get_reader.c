@@ -185,7 +185,7 @@ static int get_reader_point(const struct way *way, const struct point *point)
 /* Mainline 6.12 drops every event that is larger than a page. */
 static bool fits_kernel(const struct point *point)
 {
-	return kernel_is_ours || point->subbuf_kib * KIB / point->events <= 4 * KIB;
+	return kernel_lives || point->subbuf_kib * KIB / point->events <= 4 * KIB;
 }
 
 static int get_reader_points(const struct way *way)

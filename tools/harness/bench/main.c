@@ -2,7 +2,7 @@
 /*
  * bench TABLE...: measure, print lines "result TABLE key=value ... value=NUM".
  *
- * BENCH_KERNEL=stock|ours|mainline says what the kernel can be asked for,
+ * BENCH_KERNEL=stock|ours|mainline|newer says what the kernel can be asked for,
  * BENCH_UNIT=instructions|nanoseconds what its clock counts.
  */
 #define _GNU_SOURCE
@@ -17,7 +17,6 @@
 
 bool kernel_lives;
 bool kernel_maps;
-bool kernel_is_ours;
 
 static const struct {
 	const char *name;
@@ -81,8 +80,7 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	kernel_maps = kernel && strcmp(kernel, "stock");
-	kernel_lives = kernel && !strcmp(kernel, "ours");
-	kernel_is_ours = kernel && !strcmp(kernel, "ours");
+	kernel_lives = kernel && (!strcmp(kernel, "ours") || !strcmp(kernel, "newer"));
 	if (pin_to_cpu(0) < 0 || clock_setup() < 0)
 		return 1;
 	for (int i = 1; i < argc; i++)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# bench.sh: measure stock 6.1, the series on it, the same as far as it goes
-# without the live view and without the topic writer, and mainline's mapping as
-# Debian's 6.12 has it, with one configuration. The results, a line each, go to
+# bench.sh: measure the stock kernel, the series on it, the same as far as it goes
+# without the live view and without the topic writer, mainline's mapping as
+# Debian's 6.12 has it, and the series on that, with one configuration. The results, a line each, go to
 # build/bench/results.txt, and beside it, if all was measured, the document with its
 # charts and what "make bench-keep" makes them of again, bench.json.
 #
@@ -17,7 +17,7 @@
 . "$harness/shared/patch-files.sh"
 
 out=$top/build/bench
-kernels='stock before before_writer ours mainline'
+kernels='stock before before_writer ours mainline newer'
 
 # The tables of each kernel: what the document shows of it. Stock 6.1 has no mapping,
 # and those before the live view and the topic writer are there to be written to.
@@ -28,7 +28,7 @@ tables_of()
 	before*)	echo writer ring_buffer_benchmark ;;
 	ours)		echo drain library growth get_reader peers writer map index wakeup loss \
 				ring_buffer_benchmark merge ;;
-	mainline)	echo drain get_reader map wakeup ;;
+	mainline|newer)	echo drain get_reader writer map wakeup ring_buffer_benchmark ;;
 	esac
 }
 
@@ -54,6 +54,7 @@ of()
 	before)		SERIES=$(patches_before_live) "$@" ;;
 	before_writer)	SERIES=$(patches_before_writer) "$@" ;;
 	mainline)	on_kernel 6.12 "$@" ;;
+	newer)		BASE=6.12 KERNEL_SRC='' "$@" ;;
 	*)		on_kernel "$kernel" "$@" ;;
 	esac
 }

@@ -166,10 +166,11 @@ def merging(results: Results) -> Table:
                  ["counted", "CPUs", *ORDERS.values()], rows, labels=2)
 
 
-def maybe(results: Results, table: str, **where: Cell) -> str:
+def maybe(results: Results, table: str, show: Callable[[float], str] = number, /,
+          **where: Cell) -> str:
     """A figure, where there is one."""
     try:
-        return number(results.get(table, **where))
+        return show(results.get(table, **where))
     except BadResults:
         return NOTHING
 
@@ -260,7 +261,7 @@ def writer_unmapped(results: Results) -> Table:
                  "The kernels before the live view and before the topic writer have only those "
                  "patches of the series that come before that topic. The tables below use a buffer "
                  "of another size, and their figures differ by one or two.",
-                 ["what writes", "stock 6.1", "before the live view", "before the topic writer",
+                 ["what writes", "stock", "before the live view", "before the topic writer",
                   "this series", "from stock"], rows)
 
 
@@ -273,7 +274,7 @@ def writer_native(results: Results) -> Table:
                  "the kernels take turns. The figures differ from day to day. This kernel has one "
                  "CPU and no preemption, and its clock costs next to nothing; on other kernels, "
                  "each event takes longer on both sides, by the time to read the clock.",
-                 ["what writes", "stock 6.1", "this series", "change"],
+                 ["what writes", "stock", "this series", "change"],
                  [["`ring_buffer_benchmark`", decimal(stock), decimal(ours),
                    change(native_ratio(results))]])
 
@@ -321,7 +322,7 @@ def writer_mapped(results: Results) -> Table:
     return Table(f"Writing an event beside mappings ({results.unit})",
                  "A tracepoint's event is written while the given number of mappings of the buffer "
                  "exist. The change is the largest, relative to stock.",
-                 ["payload", "stock 6.1", *heads(mappings, "mapped"), "change"], rows)
+                 ["payload", "stock", *heads(mappings, "mapped"), "change"], rows)
 
 
 def mapping(results: Results) -> Table:
@@ -429,8 +430,45 @@ def growth(results: Results) -> Table:
                  ["way to read", *heads(sizes, "MiB")], rows)
 
 
+# What is to cost the same on both bases, and where it is among the results.
+ON_BOTH: dict[str, tuple[str, dict[str, Cell]]] = {
+    **{f"reading an event of {payload} bytes, {way_label(way)}":
+       ("drain", {"way": way, "payload": payload, "subbuf": 4})
+       for way in ("mapping", "live") for payload in PAYLOADS},
+    **{f"`GET_READER`, {events} events, {size} KiB":
+       ("get_reader", {"way": "mapping", "events": events, "subbuf": size})
+       for events, size in ((10, 4), (4000, 64))},
+    "writing an event, `ring_buffer_benchmark`": ("writer", {"bench": "ring_buffer_benchmark"}),
+    "writing a tracepoint's event": ("writer", TRACEPOINT),
+    "writing it, mapped": ("writer", {**TRACEPOINT, "mappings": 1}),
+    "writing it, observed": ("writer", {"bench": "observed", "observers": 0}),
+    "`mmap()` of 64 MiB, a page": ("map", {"mib": 64}),
+    "from an event to the sleeping observer": ("wakeup", {"way": "live", "state": "asleep"}),
+}
+
+
+def on_both(results: Results) -> dict[str, tuple[float, float]]:
+    """What it costs on 6.12 and on 6.1."""
+    return {what: (results.get(table, kernel="newer", **where),
+                   results.get(table, kernel="ours", **where))
+            for what, (table, where) in ON_BOTH.items()}
+
+
+def bases(results: Results) -> Table:
+    """The series on 6.12, beside mainline's mapping and the series on 6.1."""
+    rows = []
+    for what, (newer, ours) in on_both(results).items():
+        table, where = ON_BOTH[what]
+        mainline = maybe(results, table, decimal, kernel="mainline", **where)
+        rows.append([what, mainline, decimal(newer), decimal(ours), change(newer / ours)])
+    return Table(f"The series on both bases ({results.unit})",
+                 "What the tables above measure on Linux 6.1, on Linux 6.12 as it is and with the "
+                 "series. The change is from the series on 6.1.",
+                 ["what", "mainline", "this series on 6.12", "on 6.1", "change"], rows)
+
+
 # In the order of the report.
 TABLES = [headline, drain_payload, drain_subbuf, drain_calls, library, merging, get_reader,
           irqs_off, peers, peers_sum, peers_beside, writer_unmapped, writer_native,
           writer_mapped, writer_observed, writer_asleep, mapping, index, wakeup, quiet, loss, cpus,
-          growth]
+          growth, bases]

@@ -35,9 +35,9 @@ WAYS = {
 }
 
 # The series as far as it goes without the live view, and without the topic writer.
-KERNELS = {"stock": "stock 6.1", "before": "before the live view",
+KERNELS = {"stock": "stock", "before": "before the live view",
            "before_writer": "before the topic writer", "ours": "this series",
-           "mainline": "mainline"}
+           "mainline": "mainline", "newer": "this series on 6.12"}
 
 # Those that are compared most, in the order of a table.
 CORE = [("ours", "parse"), ("ours", "read"), ("mainline", "mapping"), ("ours", "mapping"),
