@@ -195,10 +195,10 @@ struct trace_live_subbuf {
  * @epoch:		Odd while the kernel empties the buffer: nothing else is
  *			valid then. Afterwards it is the next even number, and all
  *			counts have restarted from 0. Generations go on. The kernel
- *			empties a buffer when a program writes to trace, sets
- *			trace_clock, changes current_tracer, or turns tracing_on
- *			on while the tracer is "function", and when an enabled event
- *			is removed, as a kprobe is, or with its module.
+ *			empties a buffer when a program opens trace with O_TRUNC,
+ *			sets trace_clock, changes current_tracer, or turns
+ *			tracing_on on while the tracer is "function", and when an
+ *			enabled event is removed, as a kprobe is, or with its module.
  * @commit_generation:	The generation that the writer commits events to.
  * @commit_id:		The sub-buffer that holds @commit_generation. The writer
  *			stores it before @commit_generation: a program that needs

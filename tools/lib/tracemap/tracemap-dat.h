@@ -16,7 +16,8 @@
  *	tracemap_dat_close(dat);
  *
  * The library writes whole sub-buffers from where they are to the file. It looks at events
- * only where some were lost. The file has every loss in its place.
+ * only where some were lost. The file has every loss in its place, but not the events that
+ * a full buffer drops without overwrite mode, which only stats count.
  *
  * As in libtracemap, calls return a negative errno on failure, the library starts no thread
  * and prints nothing, and only one thread at a time may use a handle and its instance.
@@ -45,7 +46,7 @@ enum {
  * @dir: the folder that they were opened in. What is to be traced is enabled already: the
  *	file has the formats of the events that are enabled at its beginning or its end
  * @flags: 0; or TRACEMAP_DAT_COMPRESS: tracemap_dat_finish() compresses the file, which
- *	trace-cmd reads since version 3
+ *	trace-cmd reads since version 3.1
  *
  * Until the file is finished, it lacks the data, which are in files of their own beside it:
  * @path.cpu0 and so on. If the program ends before that, tracemap_dat_restore() makes a

@@ -150,7 +150,7 @@ static int fail_to_create(int error, const char *path, const char *in_the_way)
 		return error;
 	case -ENOSPC:
 	case -EDQUOT:
-		say("%s: %s, not even for what stands in front of the data", path,
+		say("%s: %s, not even for what stands in front of the data: make room there", path,
 		    strerror(-error));
 		return error;
 	default:
