@@ -115,7 +115,8 @@ static void same_events(const struct dat_piece *p, unsigned char (*file)[SIZE], 
 /* Cut to its last event a piece has that one, and tells how many there were. */
 static void check_last(const struct dat_piece *whole)
 {
-	struct subbuf_iter all = subbuf_resume(&format, whole->subbuf, whole->start, whole->ts), one;
+	struct subbuf_iter one, all = subbuf_resume(&format, whole->subbuf, whole->start,
+						    whole->ts);
 	struct subbuf_record rec, last = { .size = 0 };
 	struct dat_piece p = *whole;
 	unsigned int n = 0;

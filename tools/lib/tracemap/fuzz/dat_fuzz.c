@@ -91,7 +91,8 @@ static bool add_event(struct tracemap_cpu *cpu, struct subbuf_make *m, uint32_t 
 		return false;
 	*e = (struct event){
 		.ts = cpu->clock, .lost = cpu->lost, .untold = cpu->untold,
-		.losses = cpu->losses, .value = cpu->nr_events * NR_CPUS + cpu->number, .size = size,
+		.losses = cpu->losses, .size = size,
+		.value = cpu->nr_events * NR_CPUS + cpu->number,
 	};
 	memset(data, e->value, size);
 	memcpy(data, &e->value, sizeof(e->value));

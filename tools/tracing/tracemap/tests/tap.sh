@@ -124,7 +124,10 @@ whole()
 {
 	awk 'match($0, /mark [0-9]+/) {
 			n = substr($0, RSTART + 5, RLENGTH - 5) + 0
-			if (seen++ && n != last + 1 + lost) { print last " to " n ", lost " lost; bad = 1 }
+			if (seen++ && n != last + 1 + lost) {
+				print last " to " n ", lost " lost
+				bad = 1
+			}
 			last = n; lost = 0
 		}
 		/LOST [0-9]+ EVENTS/ { sub(/.*LOST /, ""); lost += $1 }
