@@ -76,13 +76,21 @@ run_same()
 	check "6.12 prints the same" differ 6.12
 }
 
+# and_files FOLDER COMMAND...: what it leaves in /out comes to the folder, and is read here
+and_files()
+{
+	local status=0
+	mkdir -p "$1"
+	OUT=$1 "${@:2}" || status=1
+	python3 "$tests/record.host" "$1" "$work/here/tracemap" || status=1
+	return $status
+}
+
 # files_on KERNEL NAME [VARIABLES]: that script, and what has become of its files
 files_on()
 {
 	local status=0
-	mkdir -p "$work/$2.$1"
-	OUT=$work/$2.$1 on_kernel "$1" run "${@:2}" >"$work/results" || status=1
-	python3 "$tests/record.host" "$work/$2.$1" "$work/here/tracemap" >>"$work/results" || status=1
+	and_files "$work/$2.$1" on_kernel "$1" run "${@:2}" >"$work/results" || status=1
 	results_on "$1" "$work/results"
 	return $status
 }
@@ -121,12 +129,8 @@ run_record()
 
 run_snap()
 {
-	local status=0
 	step "building tracemap for this machine" tracemap-here build_here
-	mkdir -p "$work/snap"
-	OUT=$work/snap run snap || status=1
-	python3 "$tests/record.host" "$work/snap" "$work/here/tracemap" || status=1
-	return $status
+	and_files "$work/snap" run snap
 }
 
 run_consume()

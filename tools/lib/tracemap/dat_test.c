@@ -288,6 +288,20 @@ static void check_lost(uint64_t lost, bool at_least)
 	CHECK(sums.lost == lost && sums.at_least == at_least);
 }
 
+/* The recorder counts at the end; the counter is @overrun, and all of these are lost. */
+static void count_at_end(unsigned int overrun)
+{
+	kernel_tells_overrun(overrun);
+	dat_count_losses(dat);
+	check_lost(overrun, false);
+}
+
+static void close_counted(void)
+{
+	kernel_tells_overrun(0);
+	close_recording();
+}
+
 /* What a page does not tell is put into it when the counter has told, and not before. */
 static void test_late_number(void)
 {
@@ -307,8 +321,7 @@ static void test_late_number(void)
 	send_much(false, 0);
 	CHECK(number_in_file(0, 6) == 9);
 	check_lost(20, false);
-	kernel_tells_overrun(0);
-	close_recording();
+	close_counted();
 }
 
 /* All was taken: it is the end that tells. */
@@ -316,12 +329,9 @@ static void test_number_at_the_end(void)
 {
 	open_recording();
 	send_much(true, -1);
-	kernel_tells_overrun(9);
-	dat_count_losses(dat);
+	count_at_end(9);
 	CHECK(number_in_file(0, 1) == 9);
-	check_lost(9, false);
-	kernel_tells_overrun(0);
-	close_recording();
+	close_counted();
 }
 
 /* Of two losses the counter tells the sum, and not which is which. */
@@ -330,13 +340,10 @@ static void test_two_numbers(void)
 	open_recording();
 	send_much(true, -1);
 	send_much(true, -1);
-	kernel_tells_overrun(9);
-	dat_count_losses(dat);
+	count_at_end(9);
 	CHECK(number_in_file(0, 3) == SUBBUF_MISSED_UNKNOWN);
 	CHECK(number_in_file(2, 3) == SUBBUF_MISSED_UNKNOWN);
-	check_lost(9, false);
-	kernel_tells_overrun(0);
-	close_recording();
+	close_counted();
 }
 
 /* Nor that of a loss that the file has from one behind the last event, which it has not. */
@@ -349,12 +356,9 @@ static void test_number_before_the_end(void)
 	begin(&m);
 	send(&m, -1);
 	pull(1, 0);
-	kernel_tells_overrun(9);
-	dat_count_losses(dat);
+	count_at_end(9);
 	CHECK(number_in_file(0, 1) == SUBBUF_MISSED_UNKNOWN);
-	check_lost(9, false);
-	kernel_tells_overrun(0);
-	close_recording();
+	close_counted();
 }
 
 /* Losses that come together, and of which each was told, do not count as one that was not. */
@@ -368,12 +372,9 @@ static void test_number_behind_others(void)
 	pull(1, 0);
 	send_much(false, 2);
 	send_much(true, -1);
-	kernel_tells_overrun(16);
-	dat_count_losses(dat);
+	count_at_end(16);
 	CHECK(number_in_file(1, 2) == 9);
-	check_lost(16, false);
-	kernel_tells_overrun(0);
-	close_recording();
+	close_counted();
 }
 
 /* A sub-buffer that cannot be: what is before and behind it is in the file. */
@@ -574,8 +575,7 @@ static void test_tail_behind_another_unknown_loss(void)
 	tracemap_dat_figures(dat, &sums);
 	CHECK(sums.lost == 25 + 3 && !sums.at_least);
 	CHECK(number_in_file(0, 2) == SUBBUF_MISSED_UNKNOWN);
-	kernel_tells_overrun(0);
-	close_recording();
+	close_counted();
 }
 
 /* ---- What is taken ---- */
