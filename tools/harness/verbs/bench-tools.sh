@@ -7,9 +7,9 @@
 # Each tool, with its default options, traces a program that makes EVENTS system
 # calls on one CPU as fast as it can, and nothing else: a filter for a call that
 # no other program makes. So it is known how many events were written. ("perf trace -s"
-# follows the program instead, and, as it is slow, a tenth of the calls.) Every round runs the program without
-# a tool and then with each, ROUNDS of them; what is told of a round is compared within it, and
-# what is printed is the median.
+# follows the program instead, and, as it is slow, a tenth of the calls.) Every round
+# runs the program without a tool and then with each, ROUNDS of them; figures are
+# compared within a round, and the median of all rounds is printed.
 #
 # All of it is in instances and files of its own, which are removed.
 

@@ -3,9 +3,9 @@
 #
 # bench.sh: measure the stock kernel, the series on it, the same as far as it goes
 # without the live view and without the topic writer, mainline's mapping as
-# Debian's 6.12 has it, and the series on that, with one configuration. The results, a line each, go to
-# build/bench/results.txt, and beside it, if all was measured, the document with its
-# charts and what "make bench-keep" makes them of again, bench.json.
+# Debian's 6.12 has it, and the series on that, with one configuration. The results,
+# a line each, go to build/bench/results.txt, and beside it, if all was measured, the
+# document with its charts and what "make bench-keep" makes them of again, bench.json.
 #
 # The guests are emulated and count instructions, so that a second run brings
 # the same; with ACCEL=kvm they take the time. Only the tables "cpus"

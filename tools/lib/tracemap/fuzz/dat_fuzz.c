@@ -194,7 +194,10 @@ static void hand_out_new(struct tracemap_cpu *cpu)
 						       subbuf_begin(&t.format, m->bytes);
 }
 
-/* More of the sub-buffer that is mapped. If nobody looked, the time is that of its beginning. */
+/*
+ * Hand out more of the mapped sub-buffer. If the recorder has passed no record of it so far, the
+ * iterator still has the time of its beginning.
+ */
 static void hand_out_more(struct tracemap_cpu *cpu)
 {
 	struct subbuf_make *m = &cpu->subbufs[cpu->current];

@@ -15,7 +15,7 @@
 static int fail_nth = -1;
 static int make_it_fail = -1;
 
-/* Opens what is the calling thread's, whoever was forked meanwhile. */
+/* Open the file anew: after a fork, the descriptor is that of the parent's thread. */
 static int reopen(int *fd, const char *path)
 {
 	if (*fd >= 0)
