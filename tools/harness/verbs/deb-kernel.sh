@@ -58,7 +58,7 @@ settings() { grep -E '^(CONFIG_|# CONFIG_.* is not set)' "$1" | sort; }
 verify_all_of_debians()
 {
 	settings "$build/debian.config" | comm -23 - <(settings "$build/.config") |
-		grep -vE '^CONFIG_(CC|GCC|LD|AS|PAHOLE)_' |
+		grep -vE '^CONFIG_(CC|GCC|LD|AS|PAHOLE|RUSTC)_' |
 		grep -vwFf <(sed 's/=.*//' "$build/wanted.config") || return 0
 	echo "of Debian's configuration, these lines got lost"
 	return 1
