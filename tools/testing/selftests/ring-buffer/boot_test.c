@@ -101,6 +101,25 @@ TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 	close(top.marker);
 }
 
+/*
+ * MAP-28: what is refused once is not taken for done. By the meta page alone, so that a
+ * kernel without observers can show the fault, and before a test that enables an event.
+ */
+TEST(an_expansion_refused_for_a_mapping_works_later)
+{
+	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
+	struct mapped_buffer mb;
+	char text[64];
+
+	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)));
+	if (!strstr(text, "expanded: "))
+		SKIP(return, "the buffer was used since boot");
+	ASSERT_EQ(0, buffer_map(&mb, &top, 0, O_NONBLOCK));
+	EXPECT_EQ(-EBUSY, instance_write(&top, SOME_EVENT, "1"));
+	buffer_unmap(&mb);
+	expect_size(_metadata, &top, text);
+}
+
 /* LIVE-15: ... and an observer of an instance is not the first of the top level. */
 TEST(the_minimum_is_not_expanded_for_an_observer_of_an_instance)
 {
