@@ -37,13 +37,11 @@ static void perform_resize(const struct order *o, struct answer *a)
 	write_setting(o, a, "buffer_size_kb");
 }
 
-/* HOLD-2: on Linux 6.12 all CPUs at once are resized, to the size they have too. */
+/* HOLD-2 */
 static bool same_size(const struct order *o, unsigned long nr)
 {
 	unsigned int cpu;
 
-	if (mainline && o->cpu < 0)
-		return false;
 	for (cpu = 0; cpu < nr_cpus; cpu++) {
 		if ((o->cpu < 0 || o->cpu == (int)cpu) && instances[o->inst].nr_pages[cpu] != nr)
 			return false;
