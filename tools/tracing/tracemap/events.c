@@ -29,66 +29,21 @@ static void free_names(struct name_list *list)
 	*list = (struct name_list){ };
 }
 
-static int add_name(struct name_list *list, const char *system, const char *event)
+static int add_name(struct name_list *list, const char *name)
 {
 	char **more = realloc(list->name, (list->nr + 1) * sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
 	list->name = more;
-	if (asprintf(&list->name[list->nr], "%s:%s", system, event) < 0)
+	list->name[list->nr] = strdup(name);
+	if (!list->name[list->nr])
 		return -ENOMEM;
 	list->nr++;
 	return 0;
 }
 
 /* ---- The list of events ---- */
-
-static int list_system(struct name_list *list, struct session *session, const char *system)
-{
-	struct dirent *entry;
-	char path[4096];
-	int ret = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/events/%s", session_dir(session), system);
-	dir = opendir(path);
-	if (!dir)
-		return 0;
-	while (!ret && (entry = readdir(dir))) {
-		char file[600];
-
-		if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
-			continue;
-		/* The events of tracers cannot be switched on. */
-		snprintf(file, sizeof(file), "events/%s/%s/enable", system, entry->d_name);
-		if (session_has(session, file))
-			ret = add_name(list, system, entry->d_name);
-	}
-	closedir(dir);
-	return ret;
-}
-
-static int list_all(struct name_list *list, struct session *session)
-{
-	struct dirent *entry;
-	char path[4096];
-	int ret = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/events", session_dir(session));
-	dir = opendir(path);
-	if (!dir)
-		return -errno;
-	while (!ret && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
-			ret = list_system(list, session, entry->d_name);
-	}
-	closedir(dir);
-	return ret;
-}
-
-/* ---- Suggestions ---- */
 
 bool events_match(const char *name, const char *pattern)
 {
@@ -100,6 +55,78 @@ bool events_match(const char *name, const char *pattern)
 	snprintf(system, sizeof(system), "%.*s", (int)(colon - name), name);
 	return !fnmatch(pattern, system, 0) || !fnmatch(pattern, colon + 1, 0);
 }
+
+/* Whether a system can have an event that @pattern means; a NULL one means all. "[" may hide ":". */
+static bool has_match(const char *system, const char *pattern)
+{
+	const char *colon = pattern ? strchr(pattern, ':') : NULL;
+	char wanted[NAME_MAX_LENGTH + 1];
+
+	if (!colon || strchr(pattern, '['))
+		return true;
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)(colon - pattern), pattern);
+	return !fnmatch(wanted, system, 0);
+}
+
+/*
+ * The kernel makes the folder of an event when a path is looked up in it, which takes 10 us on
+ * Linux 6.18, and as long to remove it: no event is looked up that @pattern does not mean. The
+ * events of tracers cannot be switched on.
+ */
+static int list_event(struct name_list *list, struct session *session, const char *system,
+		      const char *event, const char *pattern)
+{
+	char file[600], name[600];
+
+	snprintf(name, sizeof(name), "%s:%s", system, event);
+	if (pattern && !events_match(name, pattern))
+		return 0;
+	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
+	return session_has(session, file) ? add_name(list, name) : 0;
+}
+
+static int list_system(struct name_list *list, struct session *session, const char *system,
+		       const char *pattern)
+{
+	struct dirent *entry;
+	char path[4096];
+	int ret = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events/%s", session_dir(session), system);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (!ret && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
+			ret = list_event(list, session, system, entry->d_name, pattern);
+	}
+	closedir(dir);
+	return ret;
+}
+
+/* List the events that @pattern means, or all if it is NULL. */
+static int list_events(struct name_list *list, struct session *session, const char *pattern)
+{
+	struct dirent *entry;
+	char path[4096];
+	int ret = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/events", session_dir(session));
+	dir = opendir(path);
+	if (!dir)
+		return -errno;
+	while (!ret && (entry = readdir(dir))) {
+		if (entry->d_name[0] != '.' && entry->d_type != DT_REG &&
+		    has_match(entry->d_name, pattern))
+			ret = list_system(list, session, entry->d_name, pattern);
+	}
+	closedir(dir);
+	return ret;
+}
+
+/* ---- Suggestions ---- */
 
 static size_t least(size_t a, size_t b, size_t c)
 {
@@ -158,24 +185,28 @@ static void keep_nearest(struct near *near, const char *name, size_t far)
 	near[i] = (struct near){ name, far };
 }
 
-static void say_none(const struct name_list *all, const char *pattern)
+static void say_none(struct session *session, const char *pattern)
 {
+	struct name_list all = { };
 	struct near near[NR_NEAR] = { };
 	char text[1024] = "";
 	size_t at = 0;
 
-	for (size_t i = 0; i < all->nr; i++) {
-		size_t far = how_far(all->name[i], pattern);
+	list_events(&all, session, NULL);
+	for (size_t i = 0; i < all.nr; i++) {
+		size_t far = how_far(all.name[i], pattern);
 
 		if (far <= 2 || far * 3 <= strlen(pattern))
-			keep_nearest(near, all->name[i], far);
+			keep_nearest(near, all.name[i], far);
 	}
 	for (int i = 0; i < NR_NEAR && near[i].name && at < sizeof(text); i++)
 		at += snprintf(text + at, sizeof(text) - at, " %s", near[i].name);
 	if (at)
 		say("there is no event \"%s\"; near are:%s", pattern, text);
 	else
-		say("there is no event \"%s\": see available_events", pattern);
+		say("there is no event \"%s\": see %s/available_events", pattern,
+		    session_dir(session));
+	free_names(&all);
 }
 
 /* ---- Switching on ---- */
@@ -234,8 +265,7 @@ static int enable(struct session *session, const char *name, const char *filter)
 
 int events_enable(struct session *session, const char *pattern, const char *filter)
 {
-	struct name_list all = { };
-	size_t found = 0;
+	struct name_list found = { };
 	int ret;
 
 	if (strlen(pattern) > NAME_MAX_LENGTH) {
@@ -243,19 +273,15 @@ int events_enable(struct session *session, const char *pattern, const char *filt
 		    pattern, strlen(pattern));
 		return -ENOENT;
 	}
-	ret = list_all(&all, session);
+	ret = list_events(&found, session, pattern);
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s/events", session_dir(session));
-	for (size_t i = 0; i < all.nr && !ret; i++) {
-		if (!events_match(all.name[i], pattern))
-			continue;
-		found++;
-		ret = enable(session, all.name[i], filter);
-	}
-	if (!ret && !found) {
-		say_none(&all, pattern);
+	for (size_t i = 0; i < found.nr && !ret; i++)
+		ret = enable(session, found.name[i], filter);
+	if (!ret && !found.nr) {
+		say_none(session, pattern);
 		ret = -ENOENT;
 	}
-	free_names(&all);
+	free_names(&found);
 	return ret;
 }

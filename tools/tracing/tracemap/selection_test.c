@@ -266,6 +266,15 @@ int __wrap_unlinkat(int at, const char *path, int flags)
 	return __real_mkdirat(at, path, 0700) ?: __real_unlinkat(at, path, flags);
 }
 
+static unsigned int looked_up;	/* events, by a file in their folders */
+__typeof__(faccessat) __real_faccessat;
+
+int __wrap_faccessat(int at, const char *path, int mode, int flags)
+{
+	looked_up += !!strstr(path, "/events/");
+	return __real_faccessat(at, path, mode, flags);
+}
+
 /* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
 static bool tracer_is_kept;
 static unsigned int set_while_on;	/* settings of the top level, but tracing_on */
@@ -442,6 +451,24 @@ static void test_own_instance(const char *size, const char *subbuf)
 	selection_free(&sel);
 }
 
+/* A path into the folder of an event is costly: no other event than those meant is looked up. */
+static void test_looked_up(const char *event, unsigned int nr)
+{
+	const char * const options[] = { event, NULL };
+	struct selection sel = { .large_subbufs = false };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	choose(&sel, options);
+	looked_up = 0;
+	CHECK(!selection_open(&sel, &session, &child, NULL) && looked_up == nr);
+	CHECK(has(session_dir(session), "events/sched/sched_switch/enable", "1"));
+	CHECK(has(session_dir(session), "events/sched/sched_waking/enable", nr > 1 ? "1" : "0\n"));
+	CHECK(!session_close(session));
+	selection_free(&sel);
+}
+
 static void test_refused(const char *const *options, int error)
 {
 	struct selection sel = { .clock = NULL };
@@ -522,6 +549,10 @@ int main(int argc, char **argv)
 	test_nothing_asked_for();
 	test_own_instance("b1M", "64");
 	test_own_instance("b1023k", "4\n");
+	test_looked_up("esched:sched_switch", 1);
+	test_looked_up("esched_switch", 1);
+	test_looked_up("e[[:alpha:]]ched:*tch", 1);
+	test_looked_up("e*:sched_*", 2);
 	test_refused((const char * const []){ "i/", "enone", NULL }, -ENOENT);
 	test_refused((const char * const []){ "i/", "esched", "C1", NULL }, -ENOENT);
 	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
