@@ -78,7 +78,7 @@ struct top {
 	struct top_screen screen;
 	struct output out;		/* of what is no screen */
 	enum form form;
-	bool keys, quit, incomplete;
+	bool keys, quit, incomplete, ending;
 	unsigned long tables;
 	uint64_t events, lost;
 	uint64_t began, next;		/* of the interval, ns */
@@ -174,7 +174,22 @@ static bool reading_failed(struct top *top, int cpu, int error)
 	return goes_on;
 }
 
-/* 1: there may be more; 0: there is nothing; -1: it failed, said. */
+/*
+ * By read(2), each look at the sub-buffer that a writer is in is a system call for the few events
+ * since the last one, and beside a quick writer there is no end of them. What comes after a
+ * sub-buffer that is not half full waits until the kernel wakes the program, or the next table.
+ */
+static bool may_wait(const struct top *top, struct tracemap_cpu *cpu,
+		     const struct tracemap_batch *batch)
+{
+	struct tracemap_raw raw;
+
+	if (top->ending || tracemap_cpu_way(cpu) != TRACEMAP_READ || tracemap_cpu_raw(cpu, &raw))
+		return false;
+	return subbuf_pos(&batch->it) < raw.format.subbuf_size / 2;
+}
+
+/* 1: there may be more; 0: there is nothing, or it may wait; -1: it failed, said. */
 static int take_cpu(struct top *top, struct tracemap_cpu *cpu)
 {
 	struct tracemap_batch *batch;
@@ -188,6 +203,9 @@ static int take_cpu(struct top *top, struct tracemap_cpu *cpu)
 			count_batch(top, batch);
 		else if (!reading_failed(top, tracemap_cpu_number(cpu), ret))
 			return -1;
+		/* The first may be the rest of the sub-buffer that the writer was in before. */
+		if (ret > 0 && i && may_wait(top, cpu, batch))
+			return 0;
 	}
 	return 1;
 }
@@ -441,6 +459,8 @@ static void take_rest(struct top *top)
 	bool own = session_is_own(top->session);
 
 	selection_switch_off(&top->opt.sel, top->session);
+	/* Where tracing is off, nothing wakes the program any more. */
+	top->ending = own || !selection_is_empty(&top->opt.sel);
 	if (top->m)
 		tracemap_merge_flush(top->m);
 	while (!top->error && stop_signals() < 2 && (own || now_ns() < until) && take(top) > 0)
