@@ -54,8 +54,12 @@ static const struct line lines[] = {
 	{ ABOUT_COMMAND, ENOEXEC, "it is no program" },
 };
 
-static const char *refusal(void)
+static const char *refusal(enum advice_about about)
 {
+	if (geteuid() && about == ABOUT_SETTING)
+		return "changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it";
+	if (geteuid() && about == ABOUT_INSTANCE)
+		return "making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it";
 	if (geteuid())
 		return "run as root";
 	return "root may not either: by a lockdown, a security module or a container";
@@ -66,7 +70,7 @@ const char *advice(enum advice_about about, int error)
 	bool refused = abs(error) == EACCES || abs(error) == EPERM;
 
 	if (refused && about != ABOUT_OUTPUT && about != ABOUT_COMMAND)
-		return refusal();
+		return refusal(about);
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		if (lines[i].about == about && lines[i].error == abs(error))
 			return lines[i].text;

@@ -229,7 +229,8 @@ static const char *mapping(const struct info *info)
 static const char *reason(const struct info *info)
 {
 	int error = info->error ? info->error : info->tried;
-	const char *text = advice(info->error ? ABOUT_TRACEFS : ABOUT_INSTANCE, error);
+	bool refused = error == EACCES || error == EPERM;
+	const char *text = advice(info->error || refused ? ABOUT_TRACEFS : ABOUT_INSTANCE, error);
 
 	return text ? text : strerror(error);
 }
@@ -304,7 +305,8 @@ static void print_mapping(const struct info *info)
 
 static void print_functions(const struct info *info)
 {
-	const char *why = advice(ABOUT_SETTING, info->functions);
+	bool refused = info->functions == EACCES || info->functions == EPERM;
+	const char *why = advice(refused ? ABOUT_TRACEFS : ABOUT_SETTING, info->functions);
 
 	if (!knows_ways(info))
 		return;

@@ -207,6 +207,9 @@ static int keep_setting(struct session *s, const char *file, const char *path)
 	/* The instance is removed with everything in it. */
 	if (s->own)
 		return 0;
+	/* What may not be written is not changed, and needs not be restored. */
+	if (faccessat(s->undo.top, path, W_OK, AT_EACCESS) < 0)
+		return -errno;
 	before = as_it_was(s, file);
 	if (!before)
 		return -errno;
@@ -402,8 +405,11 @@ static int make_instance(struct session *s, const char *top)
 
 static int open_own(struct session *s, const char *top)
 {
-	if (faccessat(s->undo.top, ".", R_OK | W_OK | X_OK, 0) < 0)
+	if (faccessat(s->undo.top, ".", R_OK | X_OK, 0) < 0)
 		return complain(ABOUT_TRACEFS, errno, "%s", top);
+	/* A group that tracefs was mounted for may read it. */
+	if (faccessat(s->undo.top, ".", W_OK, 0) < 0)
+		return complain(ABOUT_INSTANCE, errno, "%s/instances", top);
 	tell_leftovers(top);
 	return make_instance(s, top);
 }
