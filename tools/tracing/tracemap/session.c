@@ -18,6 +18,7 @@
 #include "advice.h"
 #include "read_file.h"
 #include "session.h"
+#include "text_file.h"
 #include "undo.h"
 
 #define OWN_PREFIX	"tracemap-"
@@ -61,6 +62,9 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 		why = ", as a snapshot trigger or a latency tracer keeps them from being mapped";
 	say("instance %s, %u CPUs, way: %s%s", session->name, tracemap_nr_cpus(t),
 	    tracemap_way_name(tracemap_cpu_way(cpu)), why);
+	if (!session->own && text_file_nothing_traced(session->dir))
+		say("no event is enabled in instance %s now: -e enables one meanwhile, echo 1 >%s/events/sched/enable those of sched for good",
+		    session->name, session->dir);
 }
 
 bool session_is_own(const struct session *session)

@@ -253,6 +253,14 @@ static int write_snapshot(struct snap *s)
 
 /* ---- All of it ---- */
 
+/* Why there are no events, if that is known. */
+static void say_why_none(const struct snap *s)
+{
+	if (!s->shot.events && text_file_nothing_traced(s->dir))
+		say("no event is enabled there: echo 1 >%s/events/sched/enable enables those of sched",
+		    s->dir);
+}
+
 /* Count events that a failed output lost, too: no other reader gets them any more. */
 static void say_taken(struct snap *s, int error)
 {
@@ -272,6 +280,8 @@ static int take(struct snap *s)
 		ret = s->opt.output ? write_snapshot(s) : print_snapshot(s);
 	if (!ret && !s->opt.quiet && !names)
 		snapshot_say(&s->shot, s->request.name);
+	if (!ret && !s->opt.quiet)
+		say_why_none(s);
 	if (ret || !s->opt.quiet)
 		say_taken(s, ret);
 	if (ret == -EPIPE)

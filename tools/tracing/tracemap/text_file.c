@@ -29,3 +29,12 @@ uint64_t text_file_buffer_kib(const char *text)
 
 	return strtoull(expanded ? expanded + strlen(mark) : text, NULL, 10);
 }
+
+bool text_file_nothing_traced(const char *dir)
+{
+	char events[64], tracer[64];
+
+	return !text_file_read(dir, "set_event", events, sizeof(events)) &&
+	       text_file_read(dir, "current_tracer", tracer, sizeof(tracer)) > 0 &&
+	       !strcmp(tracer, "nop");
+}

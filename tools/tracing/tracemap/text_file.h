@@ -5,6 +5,7 @@
 #ifndef _TRACEMAP_TEXT_FILE_H
 #define _TRACEMAP_TEXT_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,8 @@ int text_file_read(const char *dir, const char *file, char *text, size_t size);
  * have different sizes.
  */
 uint64_t text_file_buffer_kib(const char *text);
+
+/* Whether no event is enabled in the instance @dir, and no tracer is set; false if unknown. */
+bool text_file_nothing_traced(const char *dir);
 
 #endif /* _TRACEMAP_TEXT_FILE_H */
