@@ -16,6 +16,7 @@
 #include "events.h"
 #include "selection.h"
 #include "stop.h"
+#include "text_file.h"
 #include "values.h"
 
 #define SUBBUF_KB	"64"
@@ -115,8 +116,8 @@ static int add_cpus(struct selection *sel, const char *list)
 	} while (ret > 0);
 	return ret;
 wrong:
-	say("-C %s is no list of CPUs such as 0,2-3", list);
-	return -EINVAL;
+	return value_wrong("-C", list,
+			   "a list of CPUs is needed: numbers or ranges with commas between them, such as 0 or 0,2-3");
 }
 
 int selection_option(struct selection *sel, int option, const char *arg)
@@ -285,23 +286,30 @@ static char *cpu_mask(const struct selection *sel)
 	return text;
 }
 
+int selection_check_cpus(const struct selection *sel, const char *dir)
+{
+	char path[4096], online[256];
+
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d", dir, sel->cpus[i]);
+		if (!access(path, F_OK))
+			continue;
+		if (text_file_read("/sys/devices/system/cpu", "online", online, sizeof(online)) < 0)
+			strcpy(online, "listed in /sys/devices/system/cpu/online");
+		say("-C: there is no CPU %d here; those online are %s", sel->cpus[i], online);
+		return -ENOENT;
+	}
+	return 0;
+}
+
 /* Other CPUs need not trace what is not read, but in an existing instance another reader may. */
 static int set_cpus(const struct selection *sel, struct session *session)
 {
-	char *mask, file[64];
-	int ret;
+	int ret = selection_check_cpus(sel, session_dir(session));
+	char *mask;
 
-	if (!sel->nr_cpus)
-		return 0;
-	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
-		snprintf(file, sizeof(file), "per_cpu/cpu%d", sel->cpus[i]);
-		if (session_has(session, file))
-			continue;
-		say("there is no CPU %d here", sel->cpus[i]);
-		return -ENOENT;
-	}
-	if (!session_is_own(session))
-		return 0;
+	if (ret || !sel->nr_cpus || !session_is_own(session))
+		return ret;
 	mask = cpu_mask(sel);
 	ret = mask ? session_set(session, "tracing_cpumask", mask) : no_memory();
 	free(mask);

@@ -86,6 +86,9 @@ bool selection_is_empty(const struct selection *sel);
  */
 int selection_command(const struct selection *sel, int argc, char **argv, char ***command);
 
+/* Whether the instance @dir has the CPUs. Returns 0, or -ENOENT and a message. */
+int selection_check_cpus(const struct selection *sel, const char *dir);
+
 /*
  * Open a session, and set up the buffers, clock, filters, tracer and events of its
  * instance. Signals are counted afterwards, and tracing is off. Fork the process of

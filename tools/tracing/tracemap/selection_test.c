@@ -175,7 +175,10 @@ static void test_cpus(void)
 		"", ",", "1,", ",1", "1,,2", "-1", "1-", "3-2", "a", "1a", "1-2-3", " 1", "65536",
 		"0-65536",
 	};
+	struct selection none = { .instance = NULL };
 
+	CHECK(selection_option(&none, 'C', "3-2") == -EINVAL && !strcmp(last_said,
+	      "-C 3-2: a list of CPUs is needed: numbers or ranges with commas between them, such as 0 or 0,2-3"));
 	CHECK(cpus_are("0", "0 ") && cpus_are("0,2-4", "0 2 3 4 ") && cpus_are("3-3", "3 "));
 	CHECK(cpus_are("1,1,0-2", "1 0 2 ") && cpus_are("65535", "65535 "));
 	for (unsigned int i = 0; i < SIZE(wrong); i++) {
@@ -555,6 +558,7 @@ int main(int argc, char **argv)
 	test_looked_up("e*:sched_*", 2);
 	test_refused((const char * const []){ "i/", "enone", NULL }, -ENOENT);
 	test_refused((const char * const []){ "i/", "esched", "C1", NULL }, -ENOENT);
+	CHECK(strstr(last_said, "no CPU 1 here; those online are 0"));
 	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
 	test_subbuf();
 	test_tracers();

@@ -328,6 +328,9 @@ static int find_instance(struct snap *s)
 		ret = -ENOENT;	/* there is a tracefs, but no such folder */
 	if (ret)
 		return complain(top ? ABOUT_TRACEFS : ABOUT_INSTANCE, ret, "instance %s", name);
+	ret = selection_check_cpus(&s->opt.sel, s->dir);
+	if (ret)
+		return ret;
 	s->request = (struct snapshot_request){
 		.dir = s->dir,
 		.name = top ? "top level" : name,
