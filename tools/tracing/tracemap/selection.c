@@ -233,6 +233,41 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 	return ret;
 }
 
+/* Memory that can be had without swapping, in KiB; 0 if it is not known. */
+static unsigned long long available_kib(void)
+{
+	static const char name[] = "MemAvailable:";
+	char text[1024];
+	const char *at;
+
+	if (text_file_read("/proc", "meminfo", text, sizeof(text)) < 0)
+		return 0;
+	at = strstr(text, name);
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/*
+ * The kernel would take the memory of one CPU after the other, and refuse when there is no more:
+ * other programs would lack it meanwhile. So this is refused before anything is changed.
+ */
+static int check_buffer_size(const struct selection *sel, const struct session *session)
+{
+	unsigned long long kib = (sel->buffer_size + 1023) / 1024, there = available_kib();
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char *now;
+
+	if (!sel->buffer_size || !there || cpus < 1)
+		return 0;
+	now = session_get(session, "buffer_size_kb");
+	there = there / cpus + (now ? text_file_buffer_kib(now) : 0);
+	free(now);
+	if (kib <= there)
+		return 0;
+	say("-b: %llu MiB for each of %ld CPUs are more than there is memory for: ask for %lluM at most; nothing was changed",
+	    kib >> 10, cpus, there >> 10);
+	return -ENOMEM;
+}
+
 static int set_buffer(const struct selection *sel, struct session *session)
 {
 	char text[32];
@@ -431,8 +466,10 @@ static int apply(const struct selection *sel, struct session *session)
 	static int (* const steps[])(const struct selection *, struct session *) = {
 		set_subbuf, set_buffer, set_clock, set_cpus, set_functions, set_events, set_tracer,
 	};
-	int ret;
+	int ret = check_buffer_size(sel, session);
 
+	if (ret)
+		return ret;
 	if (!changes_nothing(sel, session)) {
 		ret = session_trace(session, false);
 		if (ret)

@@ -75,7 +75,7 @@ static void test_sizes(void)
 	};
 
 	CHECK(size_of("1") == 1 && size_of("64k") == 65536 && size_of("64K") == 65536);
-	CHECK(size_of("8M") == 8 << 20 && size_of("3g") == 3ULL << 30);
+	CHECK(size_of("8M") == 8 << 20 && size_of("3g") == 3ULL << 30 && size_of("2t") == 2ULL << 40);
 	CHECK(size_of("17179869183G") == 17179869183ULL << 30);
 	CHECK(size_of("18446744073709551615") == ~0ULL && !said);
 	for (unsigned int i = 0; i < SIZE(wrong); i++)
@@ -412,6 +412,24 @@ static void test_sizes_of_cpus(void)
 	selection_free(&sel);
 }
 
+/* More than the machine has: nothing is written, tracing_on included. */
+static void test_too_large(void)
+{
+	static const char * const options[] = { "i/", "esched", "b1T", NULL };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session = NULL;
+
+	fill(top);
+	choose(&sel, options);
+	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOMEM);
+	CHECK(strstr(last_said, "-b: 1048576 MiB for each of ") && strstr(last_said, "M at most"));
+	CHECK(!session_close(session));
+	for (unsigned int i = 0; i < SIZE(files); i++)
+		CHECK(has(top, files[i].name, files[i].before));
+	selection_free(&sel);
+}
+
 /* One that is only to be read stays as it is. */
 static void test_nothing_asked_for(void)
 {
@@ -550,6 +568,7 @@ int main(int argc, char **argv)
 	test_signal_before_start();
 	test_sizes_of_cpus();
 	test_nothing_asked_for();
+	test_too_large();
 	test_own_instance("b1M", "64");
 	test_own_instance("b1023k", "4\n");
 	test_looked_up("esched:sched_switch", 1);

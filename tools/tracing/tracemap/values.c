@@ -33,6 +33,8 @@ static int shift_of(char unit)
 		return 20;
 	case 'g':
 		return 30;
+	case 't':
+		return 40;
 	default:
 		return 0;
 	}
@@ -48,7 +50,7 @@ int value_size(const char *option, const char *text, unsigned long long *size)
 	shift = shift_of(*end);
 	end += shift > 0;
 	if (!isdigit((unsigned char)*text) || errno || *end || !*size || *size > ~0ULL >> shift)
-		return value_wrong(option, text, "a number of 1 or more is needed, such as 100, 64k or 8M");
+		return value_wrong(option, text, "a number of 1 or more is needed, such as 100, 64k, 8M, 2G or 1T");
 	*size <<= shift;
 	return 0;
 }
