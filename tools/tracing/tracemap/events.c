@@ -155,6 +155,14 @@ static size_t distance(const char *a, const char *b)
 	return row[length];
 }
 
+/* An event that has the pattern as a part of its name counts as near, too. */
+static bool is_part(const char *name, const char *event, const char *pattern, const char *meant)
+{
+	if (meant && meant[1] && !strncmp(name, pattern, meant + 1 - pattern))
+		return strstr(event, meant + 1);
+	return strlen(pattern) > 3 && strstr(name, pattern);
+}
+
 static size_t how_far(const char *name, const char *pattern)
 {
 	const char *event = strchr(name, ':') + 1;
@@ -163,8 +171,7 @@ static size_t how_far(const char *name, const char *pattern)
 	size_t part = distance(meant ? meant + 1 : pattern, event);
 	size_t far = whole < part ? whole : part;
 
-	/* An event that has the pattern as a part of its name counts as near, too. */
-	if (far > 2 && strlen(pattern) > 3 && strstr(name, pattern))
+	if (far > 2 && is_part(name, event, pattern, meant))
 		far = 2;
 	return far;
 }
@@ -202,10 +209,11 @@ static void say_none(struct session *session, const char *pattern)
 	for (int i = 0; i < NR_NEAR && near[i].name && at < sizeof(text); i++)
 		at += snprintf(text + at, sizeof(text) - at, " %s", near[i].name);
 	if (at)
-		say("there is no event \"%s\"; near are:%s", pattern, text);
+		say("there is no event \"%s\"; near are:%s; %s/available_events lists all", pattern,
+		    text, session_top(session));
 	else
 		say("there is no event \"%s\": see %s/available_events", pattern,
-		    session_dir(session));
+		    session_top(session));
 	free_names(&all);
 }
 

@@ -36,6 +36,11 @@ const char *session_dir(const struct session *session)
 	return session->dir;
 }
 
+const char *session_top(const struct session *session)
+{
+	return session->undo.top_name;
+}
+
 const char *session_name(const struct session *session)
 {
 	return session->name;

@@ -39,6 +39,7 @@ int session_close(struct session *session);
 /* Name the instances that killed sessions have left behind, and say how to remove them. */
 void session_tell_leftovers(void);
 
+const char *session_top(const struct session *session);		/* the folder of the top level */
 const char *session_dir(const struct session *session);		/* for tracemap_open() */
 const char *session_name(const struct session *session);	/* "/" for the top level */
 bool session_is_own(const struct session *session);

@@ -691,8 +691,8 @@ static int open_side(struct top *top, struct side *side, bool filtered)
 	/* The decoder has read the formats of the events that are on. */
 	event = find_event(top, side->name);
 	if (!event) {
-		say("--between %s: this kernel has no such event: see available_events",
-		    side->name);
+		say("--between %s: this kernel has no such event: see %s/available_events",
+		    side->name, session_top(top->session));
 		return -ENOENT;
 	}
 	side->id = event->id;
