@@ -583,6 +583,11 @@ bool trace_head_magic(const char *begin)
 	return !memcmp(begin, begins, TRACE_HEAD_MAGIC_SIZE);
 }
 
+bool trace_head_magic_cut(const char *begin, size_t size)
+{
+	return !memcmp(begin, begins, size < TRACE_HEAD_MAGIC_SIZE ? size : TRACE_HEAD_MAGIC_SIZE);
+}
+
 /* ---- Interface ---- */
 
 static int add_what_changes(struct trace_head *head)

@@ -90,4 +90,7 @@ bool trace_head_begins(FILE *file);
 
 bool trace_head_magic(const char *begin);
 
+/* The same of a file of which there are only so many bytes. */
+bool trace_head_magic_cut(const char *begin, size_t size);
+
 #endif /* _TRACEMAP_TRACE_HEAD_H */
