@@ -10,6 +10,18 @@
 
 #include "verbs.h"
 
+#ifndef HAVE_LIBTRACECMD
+/* Completion and manual have the verb: whoever asks for its help is told, too. */
+static int no_report(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	fputs("tracemap: this build has no report, as it was made with STATIC=1 or without libtracecmd: install that (Debian: libtracecmd-dev) and build without STATIC=1, or use trace-cmd report\n",
+	      stderr);
+	return EXIT_FAILED;
+}
+#endif
+
 struct verb {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -21,6 +33,8 @@ static const struct verb verbs[] = {
 	{ "record", cmd_record, "write events to a file for trace-cmd report and KernelShark" },
 #ifdef HAVE_LIBTRACECMD
 	{ "report", cmd_report, "print the events of such a file" },
+#else
+	{ "report", no_report, "not in this build, as it lacks libtracecmd: trace-cmd report" },
 #endif
 	{ "snap", cmd_snap, "print or write what the buffers hold now, and consume nothing" },
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
@@ -46,15 +60,6 @@ static const struct verb *find_verb(const char *name)
 			return &verbs[i];
 	}
 	return NULL;
-}
-
-static void no_verb(const char *name)
-{
-	if (!strcmp(name, "report"))
-		fputs("tracemap: it was built without libtracecmd (Debian: libtracecmd-dev), which report needs: use trace-cmd report\n",
-		      stderr);
-	else
-		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n", name);
 }
 
 /*
@@ -92,7 +97,8 @@ int main(int argc, char **argv)
 	}
 	verb = find_verb(argv[1]);
 	if (!verb) {
-		no_verb(argv[1]);
+		fprintf(stderr, "tracemap: there is no verb \"%s\": see tracemap --help\n",
+			argv[1]);
 		return EXIT_USAGE;
 	}
 	/* Messages of getopt_long() begin with this, as those of the command do. */
