@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "new_file.h"
@@ -31,6 +32,7 @@
  */
 #define RESERVE_MAX	(16ULL << 20)
 #define RESERVE_MIN	(1ULL << 20)
+#define RESERVE_SHARE	8	/* at most this part of what is free */
 #define RESERVE_CPU	4096ULL
 
 /*
@@ -313,6 +315,26 @@ static int write_head(struct trace_dat *dat, const struct bytes *head)
 	return !ret && fsync(dat->fd) ? -errno : ret;
 }
 
+static uint64_t within(uint64_t value, uint64_t least, uint64_t most)
+{
+	return value < least ? least : value > most ? most : value;
+}
+
+/*
+ * How much to reserve beside a second head: a part of what is free, so that a small disk has
+ * room for events; but enough for a last page of each CPU, which half of it is for.
+ */
+static uint64_t reserve_size(const struct trace_dat *dat)
+{
+	uint64_t last = 2ULL * dat->nr_cpus * dat->page_size;
+	uint64_t least = within(last, RESERVE_MIN, RESERVE_MAX);
+	struct statvfs fs;
+
+	if (fstatvfs(dat->fd, &fs))
+		return RESERVE_MAX;
+	return within((uint64_t)fs.f_bavail * fs.f_frsize / RESERVE_SHARE, least, RESERVE_MAX);
+}
+
 /*
  * The disk may be full later. So reserve the space that is needed then behind the end of
  * the file, where it does not count in its size.
@@ -323,7 +345,7 @@ static int reserve(struct trace_dat *dat)
 
 	dat->reserved = true;
 	dat->spare = RESERVE_MIN / 2;
-	for (size = RESERVE_MAX; size >= RESERVE_MIN; size /= 2) {
+	for (size = reserve_size(dat); size >= RESERVE_MIN; size /= 2) {
 		if (!fallocate(dat->fd, FALLOC_FL_KEEP_SIZE, data_offset(dat),
 			       data_offset(dat) + size)) {
 			dat->spare = size / 2;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,6 +250,37 @@ static void test_in(const char *folder)
 	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99") &&
 	      contains(r.path, "CPU: 2\noverrun: 77"));
 	end(&r);
+}
+
+static uint64_t pretended_free;	/* bytes of the disk; 0: what is free */
+__typeof__(fstatvfs) __real_fstatvfs64;
+
+int __wrap_fstatvfs64(int fd, struct statvfs *fs)
+{
+	int ret = __real_fstatvfs64(fd, fs);
+
+	if (pretended_free)
+		fs->f_bavail = pretended_free / fs->f_frsize;
+	return ret;
+}
+
+/* What is kept free is a part of what is free, and no more than that. */
+static void test_reserve(const char *folder)
+{
+	static const uint64_t mib[][2] = { { 4, 1 }, { 20, 2 }, { 64, 8 }, { 1 << 20, 16 } };
+
+	for (unsigned int i = 0; i < sizeof(mib) / sizeof(mib[0]); i++) {
+		struct recorded r;
+		struct stat st;
+
+		pretended_free = mib[i][0] << 20;
+		begin(&r, folder);
+		CHECK(!stat(r.path, &st));
+		CHECK(st.st_blocks * 512ULL >= mib[i][1] << 20);
+		CHECK(st.st_blocks * 512ULL < (mib[i][1] + 1) << 20);
+		end(&r);
+	}
+	pretended_free = 0;
 }
 
 /* The process is killed after so many of the calls that change files; 0: it is not. */
@@ -970,6 +1002,7 @@ static void test_all(const char *folder)
 	names_all = false;
 	test_names(folder);
 	test_in(folder);
+	test_reserve(folder);
 	test_little_by_little(folder);
 	test_modes(folder);
 	test_limit(folder);
