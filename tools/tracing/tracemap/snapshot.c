@@ -50,6 +50,10 @@ static uint64_t trace_clock_now(const struct snapshot *s, const char *dir)
 	return seconds * 1000000000 + strtoull(dot + 1, NULL, 10) * 1000;
 }
 
+/*
+ * The end is set after this, CPU by CPU, so that some events may be later, and have age 0. To cut
+ * them off would lose those before it of a CPU whose clock is ahead.
+ */
 static int set_time(struct snapshot *s, const struct snapshot_request *r)
 {
 	uint64_t last = r->last * 1e9;
