@@ -3,7 +3,8 @@
  * Any recording: what CPUs hand out, one by each way to read, is written by the writer of
  * trace.dat, whose disk may become full, and is read back. Each event has its time and its
  * bytes, in order; each loss is told in its place, and its number is right, or is not there
- * if it could not be known.
+ * if it could not be known. When the disk becomes full, each CPU still has a last page, with the
+ * last of the events that were not written.
  *
  * The CPUs are made here, in place of those of libtracemap. The input says what they hand out:
  * a byte an operation, and bytes behind it that it takes.
@@ -511,6 +512,8 @@ static void check_cpu(struct found *f, int fd, const struct trace_region *region
 		check_page(f, page);
 	}
 	promise(f->events >= f->cpu->written);
+	/* The last event stands for those that were not written, unless the disk is full for it. */
+	promise(disk_is_full || f->at_end == (f->cpu->nr_events > f->cpu->written));
 }
 
 /*
