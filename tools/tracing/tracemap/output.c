@@ -179,16 +179,22 @@ void output_tell_end(struct output *out)
 	out->told = true;
 	if (out->quiet)
 		return;
+	if (out->waits && stop_signals()) {
+		say("what was taken from the buffers is printed; another signal, such as Ctrl-C, ends that at once");
+		return;
+	}
 	say("what was read until the %s is printed, for %d seconds at most%s",
 	    stop_signals() ? "signal" : "end of the time", STOP_PATIENCE_MS / 1000,
 	    stop_signals() ? "; another signal, such as Ctrl-C, ends it at once" : "");
 }
 
-/* How much longer to wait for a reader that takes nothing */
+/* How much longer to wait for a reader that takes nothing; -1: there is no limit */
 static int patience(const struct output *out)
 {
 	int ms = output_end_ms(out);
 
+	if (out->waits)
+		return -1;
 	return ms < OUTPUT_PATIENCE_MS ? OUTPUT_PATIENCE_MS - ms : 0;
 }
 

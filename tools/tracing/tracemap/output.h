@@ -33,6 +33,7 @@ struct output {
 	size_t *ends;			/* where in @line the lines of further events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
+	bool waits;			/* as long as the reader takes, unless a second signal comes */
 	bool quiet;			/* say nothing of what goes on after a signal */
 	bool told;			/* see output_tell_end() */
 };
@@ -57,7 +58,7 @@ void output_free(struct output *out);
 /*
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came
  * while the reader did not read; -ETIMEDOUT if the reader did not take it within
- * OUTPUT_PATIENCE_MS after a signal or the deadline; or another negative errno of write().
+ * OUTPUT_PATIENCE_MS after a signal or the deadline, unless @waits is set; or another negative errno of write().
  */
 int output_flush(struct output *out);
 

@@ -21,6 +21,7 @@
 #include "snap_wait.h"
 #include "snapshot.h"
 #include "stop.h"
+#include "taken.h"
 #include "text_file.h"
 #include "values.h"
 #include "verbs.h"
@@ -44,6 +45,7 @@ struct snap {
 	struct snapshot shot;
 	struct tracemap_decoder *decoder;
 	struct output out;
+	struct taken *taken;		/* by the index of the CPU, while it is printed */
 	bool lost;
 	bool failed;
 };
@@ -71,8 +73,6 @@ static bool is_wanted(struct snap *s, const struct tracemap_record *rec)
 	struct snapshot *shot = &s->shot;
 	unsigned int i = snapshot_index(shot, rec->cpu);
 
-	if (rec->data && !snapshot_read(shot, i))
-		return false;
 	if (rec->data && rec->ts < shot->from)
 		return false;
 	snapshot_lost(shot, i, rec->missed);
@@ -95,15 +95,6 @@ static int print_record(struct snap *s, const struct tracemap_record *rec)
 	return rec->data ? output_end_event(&s->out) : output_end_line(&s->out);
 }
 
-static bool has_left(const struct snapshot *s)
-{
-	for (unsigned int i = 0; i < s->nr_cpus; i++) {
-		if (s->cpus[i].left)
-			return true;
-	}
-	return !s->consumes;
-}
-
 static int reading_failed(struct tracemap_merge *m, int error)
 {
 	return snapshot_error(error, tracemap_merge_failed_cpu(m));
@@ -115,17 +106,23 @@ static int stopped(const struct snap *s)
 	return -EINTR;
 }
 
+/* What was consumed is printed, unless a second signal comes. */
+static bool printing_ends(const struct snap *s)
+{
+	return stop_signals() > s->shot.consumes;
+}
+
 /* Returns 0, or a reported negative errno. Sets @error to one of writing, not yet reported. */
 static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 {
 	struct tracemap_record rec;
 	int ret;
 
-	while (!*error && has_left(&s->shot)) {
-		if (stop_signals())
+	while (!*error) {
+		if (printing_ends(s))
 			return stopped(s);
 		ret = tracemap_merge_next(m, &rec);
-		if (ret == -ENODATA || (!ret && s->shot.consumes))
+		if (ret == -ENODATA)
 			return 0;
 		if (ret < 0)
 			ret = reading_failed(m, ret);
@@ -139,15 +136,41 @@ static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 	return 0;
 }
 
-static int print_all(struct snap *s, struct tracemap_merge *m)
+static int add_taken(struct snap *s, struct tracemap_merge *m)
 {
-	int error = print_header(s);
-	int ret = tracemap_merge_add_all(m, s->shot.t);
+	struct tracemap_source source = { .size = sizeof(source), .next = taken_next };
+	int ret = 0;
+
+	s->taken = calloc(s->shot.nr_cpus, sizeof(*s->taken));
+	if (!s->taken)
+		return complain(ABOUT_BUFFER, ENOMEM, "%s", s->request.name);
+	s->out.waits = true;
+	for (unsigned int i = 0; i < s->shot.nr_cpus && !ret; i++) {
+		source.arg = &s->taken[i];
+		source.cpu = tracemap_cpu_number(tracemap_get_cpu(s->shot.t, i));
+		ret = taken_fill(&s->taken[i], &s->shot, i);
+		if (!ret)
+			ret = tracemap_merge_add_source(m, &source);
+	}
+	return ret;
+}
+
+static int add_sources(struct snap *s, struct tracemap_merge *m)
+{
+	int ret = s->shot.consumes ? 0 : tracemap_merge_add_all(m, s->shot.t);
 
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "merging");
-	if (s->shot.consumes)
-		tracemap_merge_flush(m);
+	return s->shot.consumes ? add_taken(s, m) : 0;
+}
+
+static int print_all(struct snap *s, struct tracemap_merge *m)
+{
+	int error = print_header(s);
+	int ret = add_sources(s, m);
+
+	if (ret)
+		return ret;
 	ret = print_merged(s, m, &error);
 	if (!error && !s->opt.json) {
 		output_begin_line(&s->out);
@@ -157,6 +180,14 @@ static int print_all(struct snap *s, struct tracemap_merge *m)
 	if (!error)
 		error = output_flush(&s->out);
 	return error && output_failed(&s->out, error) ? error : ret;
+}
+
+static void free_taken(struct snap *s)
+{
+	for (unsigned int i = 0; s->taken && i < s->shot.nr_cpus; i++)
+		taken_free(&s->taken[i]);
+	free(s->taken);
+	s->taken = NULL;
 }
 
 static int print_snapshot(struct snap *s)
@@ -172,6 +203,7 @@ static int print_snapshot(struct snap *s)
 	ret = ret ? complain(ABOUT_BUFFER, ret, "merging") : print_all(s, m);
 	tracemap_merge_free(m);
 	tracemap_decoder_free(s->decoder);
+	free_taken(s);
 	return ret;
 }
 
@@ -238,7 +270,8 @@ static int write_snapshot(struct snap *s)
 	if (!d)
 		return complain(ABOUT_OUTPUT, ENOMEM, "%s", s->opt.output);
 	ret = snap_data_take(d, &s->shot, s->dir);
-	if (!ret && stop_signals()) {
+	d->signals = s->shot.consumes;
+	if (!ret && stop_signals() > d->signals) {
 		say("%s: a signal came: nothing was written", s->dir);
 		ret = -EINTR;
 	}
@@ -271,6 +304,13 @@ static void say_taken(struct snap *s, int error)
 		snapshot_say_taken(&s->shot, s->request.name, "printed", s->out.events);
 }
 
+/* A signal came while events were consumed: those are where they belong. */
+static int taking_stopped(const struct snap *s)
+{
+	say("%s: a signal came: what was not taken by then stays in the buffers", s->request.name);
+	return -EINTR;
+}
+
 static int take(struct snap *s)
 {
 	bool names = s->opt.output && snap_waits(&s->opt.cause);
@@ -284,6 +324,8 @@ static int take(struct snap *s)
 		say_why_none(s);
 	if (ret || !s->opt.quiet)
 		say_taken(s, ret);
+	if (!ret && s->shot.stopped)
+		ret = taking_stopped(s);
 	if (ret == -EPIPE)
 		ret = 0;
 	s->lost |= !ret && snapshot_has_lost(&s->shot);

@@ -10,6 +10,7 @@
 #include "advice.h"
 #include "snapshot.h"
 #include "stats_file.h"
+#include "stop.h"
 #include "text_file.h"
 
 #define AHEAD_MORE	(64ULL << 20)	/* beyond the size of the buffers */
@@ -187,16 +188,21 @@ unsigned int snapshot_index(const struct snapshot *s, int number)
 	return i;
 }
 
-bool snapshot_read(struct snapshot *s, unsigned int i)
+void snapshot_read(struct snapshot *s, unsigned int i)
 {
 	struct snapshot_cpu *c = &s->cpus[i];
 
 	if (!s->consumes)
-		return true;
+		return;
 	c->taken++;
-	if (!c->left)
+	c->left -= c->left > 0;
+}
+
+bool snapshot_stops(struct snapshot *s)
+{
+	if (!stop_signals())
 		return false;
-	c->left--;
+	s->stopped = true;
 	return true;
 }
 

@@ -53,6 +53,7 @@ struct snapshot_cpu {
  * struct snapshot - a snapshot that was asked for
  * @t: the buffers
  * @consumes: whether events are consumed
+ * @stopped: a signal came, and fewer were consumed than there were
  * @now: when it was asked for, by the trace clock; 0 if that does not count time
  * @from: no event before this time stamp is wanted
  * @cpus: by the index of the CPU in @t
@@ -64,6 +65,7 @@ struct snapshot_cpu {
 struct snapshot {
 	struct tracemap *t;
 	bool consumes;
+	bool stopped;
 	uint64_t now;
 	uint64_t from;
 	struct snapshot_cpu *cpus;
@@ -80,11 +82,14 @@ struct snapshot {
 int snapshot_open(struct snapshot *s, const struct snapshot_request *r);
 void snapshot_close(struct snapshot *s);
 
+/* Count an event of the CPU with this index that was read, wanted or not. */
+void snapshot_read(struct snapshot *s, unsigned int i);
+
 /*
- * Count an event of the CPU with this index that was read, wanted or not. Returns whether it
- * was there when the snapshot was asked for.
+ * Whether a signal ends taking events. Where they are consumed, those that were taken are still
+ * printed or written; the others stay in the buffers.
  */
-bool snapshot_read(struct snapshot *s, unsigned int i);
+bool snapshot_stops(struct snapshot *s);
 
 /* Count an event that is wanted. */
 void snapshot_count(struct snapshot *s, uint64_t ts);
