@@ -947,6 +947,10 @@ static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch,
 		return ret ? ret : -EINVAL;
 	if (is_cut(dat))
 		return -ENOTRECOVERABLE;
+	for (unsigned int i = 0; i < dat->nr_cpus; i++) {
+		restored->parts += dat->parts[i].fd >= 0;
+		restored->moved += dat->parts[i].size - dat->parts[i].moved;
+	}
 	dat->reserved = true;
 	ret = trace_dat_finish(dat, watch);
 	if (!ret)

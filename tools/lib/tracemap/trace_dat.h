@@ -108,10 +108,14 @@ void trace_dat_close(struct trace_dat *dat);
 /**
  * struct trace_dat_restored - what trace_dat_restore() has found
  * @size: bytes of data that the file has
+ * @moved: how many of them came from @path.cpuN
+ * @parts: how many of these files there were
  * @file: the name of a file that the error is about, to be freed; or NULL
  */
 struct trace_dat_restored {
 	uint64_t size;
+	uint64_t moved;
+	unsigned int parts;
 	char *file;
 };
 

@@ -114,7 +114,7 @@ static const char usage[] =
 	"      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
 	"      --size SIZE       after so many bytes of data, k, M, G understood\n"
 	"\nAfter it was killed:\n"
-	"      --restore FILE    make a whole file of FILE and what is in FILE.cpuN\n"
+	"      --restore FILE    move its events, which are in FILE.cpu0 and so on, into FILE\n"
 	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
 	"The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
 	"With -o - the data are kept in the folder $TMPDIR (default: /var/tmp) meanwhile.\n"

@@ -124,7 +124,7 @@ static void end_moving(const struct moving *m)
 
 static void say_stopped(const char *file)
 {
-	say("%s: stopped, the rest stays in %s.cpuN: tracemap record --restore %s goes on",
+	say("%s: stopped: the events that are not in it yet stay in %s.cpu0 and so on; tracemap record --restore %s goes on moving them into it",
 	    file, file, file);
 }
 
@@ -273,7 +273,7 @@ static void finish_file(struct record_end *e)
 		say_stopped(m.file);
 	} else if (ret) {
 		tell_output_error(e, ret,
-				  "not whole: tracemap record --restore moves the rest into it, when there is room");
+				  "not whole: when there is room, tracemap record --restore moves the rest into it, from the files .cpu0 and so on beside it");
 	} else if (e->write_failed) {
 		say("the recording ends here: trace-cmd report -i %s reads what it has", m.file);
 	}
@@ -295,35 +295,47 @@ bool record_end_finish(struct record_end *e)
 static void restore_refused(int error, const char *path, const char *file)
 {
 	if (error == -EBUSY)
-		say("%s: it is being recorded, or another --restore moves its data: it will be whole at the end of that",
+		say("%s: it is being recorded, or another --restore moves the events into it: it will be whole at the end of that, and nothing was changed",
 		    path);
 	else if (error == -ENOTRECOVERABLE)
 		say("%s: it was cut after its data had been moved into it: what is missing is nowhere else, and nothing was changed; copy the file once more from where it was recorded",
 		    path);
 	else if (error == -EEXIST)
-		say("%s: it is whole, and %s is not of this recording: nothing was changed",
+		say("%s: it is whole, and needs nothing; %s is not of this recording: nothing was changed",
 		    path, file);
 	else if (error == -ENODATA)
-		say("%s: %s is missing: put it back; or make an empty file of that name, to go on without its events",
+		say("%s: %s is missing, which has the events of a CPU that are to be moved into it, and nothing was changed: put it back; or make an empty file of that name, to go on without these events",
 		    path, file);
 	else if (error == -ENOENT)
 		say("%s: there is no such file", path);
 	else if (file)
-		say("%s: %s is not of this recording: move it away", path, file);
+		say("%s: %s is not of this recording, and nothing was changed: move it away", path,
+		    file);
 	else
-		say("%s: no recording of tracemap, or not of one with %s.cpuN", path, path);
+		say("%s: tracemap record did not begin it, or %s.cpu0 and so on are not of this recording: nothing was changed",
+		    path, path);
+}
+
+static void say_whole(const char *path, const struct trace_dat_restored *restored)
+{
+	char size[32], moved[32];
+
+	record_end_bytes(size, sizeof(size), restored->size);
+	record_end_bytes(moved, sizeof(moved), restored->moved);
+	if (!restored->parts)
+		say("%s: whole already, with %s of events: nothing was to be restored", path, size);
+	else
+		say("%s: whole now, with %s of events: %s of these were moved into it from the %u files %s.cpu0 and so on, which are removed",
+		    path, size, moved, restored->parts, path);
 }
 
 static void tell_restored(int error, const char *path, bool quiet,
 			  const struct trace_dat_restored *restored)
 {
-	char text[32];
-
-	record_end_bytes(text, sizeof(text), restored->size);
 	switch (error) {
 	case 0:
 		if (!quiet)
-			say("%s: whole, %s", path, text);
+			say_whole(path, restored);
 		break;
 	case -EINTR:
 		say_stopped(path);
@@ -338,7 +350,8 @@ static void tell_restored(int error, const char *path, bool quiet,
 		restore_refused(error, path, restored->file);
 		break;
 	default:
-		complain(ABOUT_OUTPUT, error, "%s: what is not in it stays in %s.cpuN", path, path);
+		complain(ABOUT_OUTPUT, error, "%s: the events that are not in it stay in %s.cpu0 and so on",
+			 path, path);
 	}
 }
 

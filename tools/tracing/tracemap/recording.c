@@ -118,7 +118,7 @@ int recording_add_cpus(struct recording *r, const char *dir)
 static void say_in_the_way(const char *path, const char *in_the_way)
 {
 	if (trace_dat_is_unfinished(path))
-		say("%s: there is %s, as the recording of %s has not been finished: tracemap record --restore %s",
+		say("%s: there is %s, with events of an earlier recording of %s that was not finished: to move them into it, tracemap record --restore %s",
 		    path, in_the_way, path, path);
 	else
 		say("%s: there is %s, a name that the recording needs: move it away, or choose another name with -o",

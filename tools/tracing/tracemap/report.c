@@ -289,8 +289,8 @@ static int check_file(const struct report *r)
 	}
 	if (!trace_dat_is_unfinished(r->path))
 		return 0;
-	say("%s: its recording goes on, or was cut short: then tracemap record --restore %s mends it",
-	    r->opt.file, r->opt.file);
+	say("%s: its recording goes on; or its recorder was killed, and its events are still in %s.cpu0 and so on: then tracemap record --restore %s mends it",
+	    r->opt.file, r->opt.file, r->opt.file);
 	return -EBUSY;
 }
 

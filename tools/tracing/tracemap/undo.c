@@ -190,8 +190,9 @@ static void finish_recording(const char *path)
 	free(restored.file);
 	/* The file is already whole: a file beside it does not belong to this recording. */
 	if (ret && ret != -EEXIST)
-		complain(ABOUT_OUTPUT, ret, "%s is not whole: tracemap record --restore %s",
-			 path, path);
+		complain(ABOUT_OUTPUT, ret,
+			 "%s is not whole: tracemap record --restore %s moves the rest into it, from %s.cpu0 and so on",
+			 path, path, path);
 }
 
 static void keep(const struct undo_list *command, int fd)
