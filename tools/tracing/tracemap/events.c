@@ -56,12 +56,13 @@ bool events_match(const char *name, const char *pattern)
 	return !fnmatch(pattern, system, 0) || !fnmatch(pattern, colon + 1, 0);
 }
 
-/* Whether a system can have an event that @pattern means; a NULL one means all. "[" may hide ":". */
+/* Whether a system can have an event that @pattern means; a NULL one means all. */
 static bool has_match(const char *system, const char *pattern)
 {
 	const char *colon = pattern ? strchr(pattern, ':') : NULL;
 	char wanted[NAME_MAX_LENGTH + 1];
 
+	/* A colon may be within brackets. */
 	if (!colon || strchr(pattern, '['))
 		return true;
 	snprintf(wanted, sizeof(wanted), "%.*s", (int)(colon - pattern), pattern);

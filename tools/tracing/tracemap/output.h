@@ -33,7 +33,7 @@ struct output {
 	size_t *ends;			/* where in @line the lines of further events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
-	bool waits;			/* as long as the reader takes, unless a second signal comes */
+	bool waits;			/* for the reader, until a second signal comes */
 	bool quiet;			/* say nothing of what goes on after a signal */
 	bool told;			/* see output_tell_end() */
 };

@@ -75,7 +75,8 @@ static void test_sizes(void)
 	};
 
 	CHECK(size_of("1") == 1 && size_of("64k") == 65536 && size_of("64K") == 65536);
-	CHECK(size_of("8M") == 8 << 20 && size_of("3g") == 3ULL << 30 && size_of("2t") == 2ULL << 40);
+	CHECK(size_of("8M") == 8 << 20 && size_of("3g") == 3ULL << 30);
+	CHECK(size_of("2t") == 2ULL << 40);
 	CHECK(size_of("17179869183G") == 17179869183ULL << 30);
 	CHECK(size_of("18446744073709551615") == ~0ULL && !said);
 	for (unsigned int i = 0; i < SIZE(wrong); i++)
@@ -177,8 +178,8 @@ static void test_cpus(void)
 	};
 	struct selection none = { .instance = NULL };
 
-	CHECK(selection_option(&none, 'C', "3-2") == -EINVAL && !strcmp(last_said,
-	      "-C 3-2: a list of CPUs is needed: numbers or ranges with commas between them, such as 0 or 0,2-3"));
+	CHECK(selection_option(&none, 'C', "3-2") == -EINVAL);
+	CHECK(strstr(last_said, "-C 3-2: a list of CPUs is needed: numbers or ranges "));
 	CHECK(cpus_are("0", "0 ") && cpus_are("0,2-4", "0 2 3 4 ") && cpus_are("3-3", "3 "));
 	CHECK(cpus_are("1,1,0-2", "1 0 2 ") && cpus_are("65535", "65535 "));
 	for (unsigned int i = 0; i < SIZE(wrong); i++) {
