@@ -463,7 +463,11 @@ def bases(results: Results) -> Table:
         rows.append([what, mainline, decimal(newer), decimal(ours), change(newer / ours)])
     return Table(f"The series on both bases ({results.unit})",
                  "What the tables above measure on Linux 6.1, on Linux 6.12 as it is and with the "
-                 "series. The change is from the series on 6.1.",
+                 "series. The change is from the series on 6.1. Of what writing a tracepoint's "
+                 "event costs more, 21 instructions are in `memcpy()`, by which the tracepoint "
+                 "copies its payload: Linux 6.12 copies word by word on a processor without FSRM. "
+                 "Of what `mmap()` costs more, `vm_insert_pages()` takes all: it is the kernel's, "
+                 "and needs 63 instructions a page more on 6.12.",
                  ["what", "mainline", "this series on 6.12", "on 6.1", "change"], rows)
 
 
