@@ -101,12 +101,10 @@ static int order_of(long kb)
 	return order;
 }
 
-/* SUBBUF-9: the bytes are kept, on Linux 6.12 those of events, without headers. */
+/* SUBBUF-9 */
 static unsigned long pages_after(unsigned long nr, unsigned int from, unsigned int to)
 {
-	unsigned long header = mainline ? SUBBUF_HEADER : 0, size = (PAGE << to) - header;
-
-	nr = (nr * ((PAGE << from) - header) + size - 1) / size;
+	nr = ((nr << from) + (1ul << to) - 1) >> to;
 	return nr < 2 ? 2 : nr;
 }
 

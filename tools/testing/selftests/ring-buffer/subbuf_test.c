@@ -338,6 +338,34 @@ TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 	EXPECT_GE(kb + LARGE_KB, instance_number(&self->ti, "buffer_size_kb"));
 }
 
+static unsigned int count_subbufs(struct trace_instance *ti)
+{
+	struct mapped_buffer mb;
+	unsigned int nr;
+
+	if (buffer_map(&mb, ti, ti->cpu, O_NONBLOCK))
+		return 0;
+	nr = mb.meta->nr_subbufs;
+	buffer_unmap(&mb);
+	return nr;
+}
+
+/* SUBBUF-9: What is rounded up once is not rounded up again. */
+TEST_F(size, changing_it_back_and_forth_does_not_enlarge_it)
+{
+	unsigned int first = 0;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, set_size(&self->ti, largest_kb()));
+		if (!i)
+			first = count_subbufs(&self->ti);
+		ASSERT_LT(0, first);
+		EXPECT_EQ(first, count_subbufs(&self->ti));
+		ASSERT_EQ(0, set_size(&self->ti, page_kb()));
+	}
+}
+
 /* SUBBUF-9: Each CPU has its own, which is told for it. */
 TEST_F(size, changing_it_keeps_the_size_of_each_cpu)
 {
