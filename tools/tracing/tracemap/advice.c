@@ -23,9 +23,10 @@ static const struct line lines[] = {
 	  "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root" },
 
 	{ ABOUT_INSTANCE, ENOENT, "there is no such instance: mkdir makes one" },
-	{ ABOUT_INSTANCE, EEXIST, "there is such an instance already" },
-	{ ABOUT_INSTANCE, ENOMEM, "not enough memory for another set of buffers" },
 	{ ABOUT_INSTANCE, EBUSY, "a process has a file of it open, or has mapped its buffers" },
+
+	{ ABOUT_NEW, EEXIST, "there is such an instance already" },
+	{ ABOUT_NEW, ENOMEM, "not enough memory for another set of buffers" },
 
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "another process maps or reads the buffers" },
@@ -58,7 +59,7 @@ static const char *refusal(enum advice_about about)
 {
 	if (geteuid() && about == ABOUT_SETTING)
 		return "changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it";
-	if (geteuid() && about == ABOUT_INSTANCE)
+	if (geteuid() && about == ABOUT_NEW)
 		return "making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it";
 	if (geteuid())
 		return "run as root";

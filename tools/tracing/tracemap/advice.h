@@ -9,7 +9,8 @@
 /* What was being done when an errno occurred */
 enum advice_about {
 	ABOUT_TRACEFS,	/* to find tracefs, or to look into it */
-	ABOUT_INSTANCE,	/* to make, open or remove an instance */
+	ABOUT_INSTANCE,	/* to open or remove an instance */
+	ABOUT_NEW,	/* to make an instance */
 	ABOUT_SETTING,	/* to write to a file of tracefs */
 	ABOUT_BUFFER,	/* to open, map or read a buffer */
 	ABOUT_OUTPUT,	/* to write the results */

@@ -230,7 +230,7 @@ static const char *reason(const struct info *info)
 {
 	int error = info->error ? info->error : info->tried;
 	bool refused = error == EACCES || error == EPERM;
-	const char *text = advice(info->error || refused ? ABOUT_TRACEFS : ABOUT_INSTANCE, error);
+	const char *text = advice(info->error || refused ? ABOUT_TRACEFS : ABOUT_NEW, error);
 
 	return text ? text : strerror(error);
 }

@@ -409,7 +409,7 @@ static int make_instance(struct session *s, const char *top)
 		if (!ret)
 			ret = make_folder(s);
 	}
-	return ret ? complain(ABOUT_INSTANCE, ret, "%s", s->dir ? s->dir : name) : 0;
+	return ret ? complain(ABOUT_NEW, ret, "%s", s->dir ? s->dir : name) : 0;
 }
 
 static int open_own(struct session *s, const char *top)
@@ -418,7 +418,7 @@ static int open_own(struct session *s, const char *top)
 		return complain(ABOUT_TRACEFS, errno, "%s", top);
 	/* A group that tracefs was mounted for may read it. */
 	if (faccessat(s->undo.top, ".", W_OK, 0) < 0)
-		return complain(ABOUT_INSTANCE, errno, "%s/instances", top);
+		return complain(ABOUT_NEW, errno, "%s/instances", top);
 	tell_leftovers(top);
 	return make_instance(s, top);
 }
