@@ -11,11 +11,13 @@
 
 /**
  * struct taken - what was taken of a CPU
- * @records: struct tracemap_record and the bytes of the event, one behind the other
+ * @cpu: its number
+ * @records: the head of a record and the bytes of the event, one behind the other
  * @at: where the next one is
  * @missed: the loss that the next record has to report
  */
 struct taken {
+	int cpu;
 	struct bytes records;
 	size_t at;
 	uint64_t missed;
