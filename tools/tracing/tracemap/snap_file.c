@@ -100,6 +100,8 @@ static int take_batch(struct taker *k, struct tracemap_batch *b)
 	struct subbuf_record r;
 
 	k->missed = losses_add(k->missed, b->missed);
+	if (b->missed)
+		snapshot_overtaken(k->s, k->i);
 	/* dat_pages() looks at the records only, and there may be no header before them. */
 	piece.subbuf = (const void *)((uintptr_t)b->it.data - k->d->format.data_offset);
 	if (!find_first(k, b, &piece))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test snap_keep.h: files are named by time, and there are no more than wanted. Test
- * trace_dat_put(): a file that is written at once is as complete as one that was recorded.
+ * trace_dat_put(): a file that is written at once is as complete as one that was recorded. Test
+ * snapshot_overtaken(): beside a quick writer no more is consumed than was asked for.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 
 #include "check.h"
 #include "snap_keep.h"
+#include "snapshot.h"
 #include "trace_dat.h"
 
 static char dir[200], path[240];
@@ -23,6 +25,22 @@ int __wrap_unlinkat(int folder, const char *name, int flags)
 		__real_unlinkat(folder, name, flags);
 	other_is_first = false;
 	return __real_unlinkat(folder, name, flags);
+}
+
+static struct tracemap_figures figures;
+
+struct tracemap_cpu *__wrap_tracemap_get_cpu(const struct tracemap *t, unsigned int i)
+{
+	(void)t;
+	(void)i;
+	return NULL;
+}
+
+int __wrap_tracemap_cpu_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *to)
+{
+	(void)cpu;
+	*to = figures;
+	return 0;
 }
 
 static void at(const char *name)
@@ -166,6 +184,28 @@ static void test_front(void)
 	trace_head_free(head);
 }
 
+static uint64_t left_at(struct snapshot *s, uint64_t overwritten)
+{
+	figures.overwritten = overwritten;
+	snapshot_overtaken(s, 0);
+	return s->cpus[0].left;
+}
+
+/* What was overwritten is not made up for by what was written after the snapshot was asked for. */
+static void test_overtaken(void)
+{
+	struct snapshot_cpu cpu = { .asked = 100, .left = 100, .overwritten = 7 };
+	struct snapshot s = { .consumes = true, .cpus = &cpu, .nr_cpus = 1 };
+
+	CHECK(left_at(&s, 7) == 100 && left_at(&s, 37) == 70);
+	snapshot_read(&s, 0);
+	CHECK(cpu.left == 69 && left_at(&s, 37) == 69 && left_at(&s, 57) == 49);
+	CHECK(left_at(&s, 3) == 49);	/* the buffer was emptied */
+	CHECK(left_at(&s, 1000) == 0);
+	snapshot_read(&s, 0);
+	CHECK(cpu.left == 0 && cpu.taken == 2);
+}
+
 int main(int argc, char **argv)
 {
 	char command[300];
@@ -176,6 +216,7 @@ int main(int argc, char **argv)
 	test_names();
 	test_room();
 	test_front();
+	test_overtaken();
 	CHECK(!system(command));
 	printf("ok - snap\n");
 	return 0;

@@ -152,7 +152,9 @@ static int set_end(struct snapshot *s, const struct snapshot_request *r)
 
 		if (tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
 			continue;
-		s->cpus[i].left = tracemap_figures_unread(&f);
+		s->cpus[i].asked = tracemap_figures_unread(&f);
+		s->cpus[i].left = s->cpus[i].asked;
+		s->cpus[i].overwritten = f.overwritten;
 		s->cpus[i].consumed = f.consumed;
 	}
 	return 0;
@@ -186,6 +188,21 @@ unsigned int snapshot_index(const struct snapshot *s, int number)
 	while (i + 1 < s->nr_cpus && tracemap_cpu_number(tracemap_get_cpu(s->t, i)) != number)
 		i++;
 	return i;
+}
+
+void snapshot_overtaken(struct snapshot *s, unsigned int i)
+{
+	struct snapshot_cpu *c = &s->cpus[i];
+	struct tracemap_figures f;
+	uint64_t gone;
+
+	if (!s->consumes || tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
+		return;
+	/* If the buffer was emptied, its counters have restarted. */
+	if (f.overwritten < c->overwritten)
+		return;
+	gone = c->taken + f.overwritten - c->overwritten;
+	c->left = gone < c->asked ? c->asked - gone : 0;
 }
 
 void snapshot_read(struct snapshot *s, unsigned int i)

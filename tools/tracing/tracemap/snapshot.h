@@ -34,14 +34,17 @@ struct snapshot_request {
 
 /**
  * struct snapshot_cpu - what one CPU has to give
- * @left: if it consumes: how many events there were when it was asked for, and are not
- *	taken yet
+ * @asked: if it consumes: how many events there were when it was asked for
+ * @overwritten: how many had been overwritten by then, by the kernel's count
+ * @left: how many of @asked are neither taken nor overwritten yet
  * @taken: how many were taken
  * @consumed: how many consumers had taken before that, by the kernel's count
  * @lost: how many events were overwritten while they were read
  * @unknown: more were, and the kernel does not say how many
  */
 struct snapshot_cpu {
+	uint64_t asked;
+	uint64_t overwritten;
 	uint64_t left;
 	uint64_t taken;
 	uint64_t consumed;
@@ -81,6 +84,12 @@ struct snapshot {
  */
 int snapshot_open(struct snapshot *s, const struct snapshot_request *r);
 void snapshot_close(struct snapshot *s);
+
+/*
+ * Where events are consumed, and some were lost: those of them that were asked for are not left
+ * to be taken. Call it before the events behind the loss are read.
+ */
+void snapshot_overtaken(struct snapshot *s, unsigned int i);
 
 /* Count an event of the CPU with this index that was read, wanted or not. */
 void snapshot_read(struct snapshot *s, unsigned int i);

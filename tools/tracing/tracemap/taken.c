@@ -50,6 +50,8 @@ static void add_batch(struct taken *taken, struct snapshot *s, unsigned int i,
 	struct subbuf_record r;
 
 	taken->missed = losses_add(taken->missed, b->missed);
+	if (b->missed)
+		snapshot_overtaken(s, i);
 	while (tracemap_batch_next(b, &r)) {
 		rec.ts = r.ts;
 		rec.data = r.data;
