@@ -257,7 +257,7 @@ struct verb_note {
 static const struct verb_note report_note = { "report", true, "from a file" };
 #else
 static const struct verb_note report_note = {
-	"report", false, "not in this build, as it lacks libtracecmd: trace-cmd report"
+	"report", false, "not in this build, which lacks libtracecmd: use trace-cmd report"
 };
 #endif
 

@@ -112,7 +112,7 @@ static const char usage[] =
 	"  -q, --quiet           print neither the progress nor the sum at the end\n"
 	"\nWhen to stop:\n"
 	"      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
-	"      --size SIZE       after so many bytes of data, k, M, G understood\n"
+	"      --size SIZE       after so many bytes of data, k, M, G, T understood\n"
 	"\nAfter it was killed:\n"
 	"      --restore FILE    move its events, which are in FILE.cpu0 and so on, into FILE\n"
 	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"

@@ -34,7 +34,7 @@ static const struct verb verbs[] = {
 #ifdef HAVE_LIBTRACECMD
 	{ "report", cmd_report, "print the events of such a file" },
 #else
-	{ "report", no_report, "not in this build, as it lacks libtracecmd: trace-cmd report" },
+	{ "report", no_report, "not in this build, which lacks libtracecmd: use trace-cmd report" },
 #endif
 	{ "snap", cmd_snap, "print or write what the buffers hold now, and consume nothing" },
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },
