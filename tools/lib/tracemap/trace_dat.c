@@ -341,11 +341,11 @@ static uint64_t reserve_size(const struct trace_dat *dat)
  */
 static int reserve(struct trace_dat *dat)
 {
-	uint64_t size;
+	uint64_t size = reserve_size(dat);
 
 	dat->reserved = true;
 	dat->spare = RESERVE_MIN / 2;
-	for (size = reserve_size(dat); size >= RESERVE_MIN; size /= 2) {
+	for (;; size = within(size / 2, RESERVE_MIN, RESERVE_MAX)) {
 		if (!fallocate(dat->fd, FALLOC_FL_KEEP_SIZE, data_offset(dat),
 			       data_offset(dat) + size)) {
 			dat->spare = size / 2;
@@ -353,8 +353,9 @@ static int reserve(struct trace_dat *dat)
 		}
 		if (errno != ENOSPC && errno != EDQUOT)
 			return 0;	/* the file system cannot reserve, or ulimit -f is small */
+		if (size <= RESERVE_MIN)
+			return -errno;
 	}
-	return -errno;
 }
 
 static void free_reserve(struct trace_dat *dat)

@@ -252,6 +252,7 @@ static void test_in(const char *folder)
 	end(&r);
 }
 
+static off_t most_reserved;	/* bytes that the disk has for it; 0: it is not asked */
 static uint64_t pretended_free;	/* bytes of the disk; 0: what is free */
 __typeof__(fstatvfs) __real_fstatvfs64;
 
@@ -281,6 +282,22 @@ static void test_reserve(const char *folder)
 		end(&r);
 	}
 	pretended_free = 0;
+}
+
+/* An eighth is not there, as the second head is large: less will do, down to 1 MiB. */
+static void test_reserve_less(const char *folder)
+{
+	struct recorded r;
+	struct stat st;
+
+	pretended_free = 12 << 20;
+	most_reserved = 1400 << 10;
+	begin(&r, folder);
+	most_reserved = 0;
+	pretended_free = 0;
+	CHECK(!stat(r.path, &st));
+	CHECK(st.st_blocks * 512ULL >= 1 << 20 && st.st_blocks * 512ULL < 1500 << 10);
+	end(&r);
 }
 
 /* The process is killed after so many of the calls that change files; 0: it is not. */
@@ -314,6 +331,10 @@ ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int nr, off_t at)
 
 int __wrap_fallocate64(int fd, int mode, off_t at, off_t size)
 {
+	if (most_reserved && size > most_reserved) {
+		errno = ENOSPC;
+		return -1;
+	}
 	return step(__real_fallocate64(fd, mode, at, size));
 }
 
@@ -1003,6 +1024,7 @@ static void test_all(const char *folder)
 	test_names(folder);
 	test_in(folder);
 	test_reserve(folder);
+	test_reserve_less(folder);
 	test_little_by_little(folder);
 	test_modes(folder);
 	test_limit(folder);
