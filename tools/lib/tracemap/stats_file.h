@@ -18,6 +18,7 @@
  * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
  * @bytes: bytes of the unread events
+ * @oldest: when the oldest event came, in units of the trace clock, or us if that counts time
  */
 struct stats_file {
 	uint64_t committed;
@@ -25,6 +26,7 @@ struct stats_file {
 	uint64_t consumed;
 	uint64_t dropped;
 	uint64_t bytes;
+	uint64_t oldest;
 };
 
 /* The number behind @name in the text of the file; 0 if the text does not have @name. */
@@ -33,6 +35,19 @@ static inline uint64_t stats_file_number(const char *text, const char *name)
 	const char *p = strstr(text, name);
 
 	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+/* The time behind @name, which has a fraction if the trace clock counts time. */
+static inline uint64_t stats_file_time(const char *text, const char *name)
+{
+	const char *p = strstr(text, name);
+	uint64_t time;
+	char *dot;
+
+	if (!p)
+		return 0;
+	time = strtoull(p + strlen(name), &dot, 10);
+	return *dot == '.' ? time * 1000000 + strtoull(dot + 1, NULL, 10) : time;
 }
 
 /*
@@ -52,6 +67,7 @@ static inline int stats_file_read(int dir, const char *path, struct stats_file *
 	s->dropped = stats_file_number(text, "\ncommit overrun: ") +
 		     stats_file_number(text, "\ndropped events: ");
 	s->bytes = stats_file_number(text, "\nbytes: ");
+	s->oldest = stats_file_time(text, "\noldest event ts: ");
 	return 0;
 }
 

@@ -87,6 +87,7 @@ static int read_stats(const struct panel *p, const struct gauge *g, struct readi
 	if (r->fill > 1)
 		r->fill = 1;
 	r->epoch = 0;
+	r->oldest = s.oldest;
 	return 0;
 }
 
@@ -96,6 +97,16 @@ static bool was_emptied(const struct reading *now, const struct reading *last)
 {
 	return now->epoch != last->epoch || now->events < last->events ||
 	       now->overwritten + now->dropped < last->overwritten + last->dropped;
+}
+
+/*
+ * A snapshot of the kernel swaps the buffer for another one, which has counts of its own, and
+ * holds events from before those of this one: the other holds the later ones.
+ */
+static bool was_swapped(const struct reading *now, const struct reading *last)
+{
+	return now->consumed < last->consumed ||
+	       (now->oldest && now->oldest < last->oldest);
 }
 
 /* From the file: assume the average size of the unread events. */
@@ -144,7 +155,7 @@ static void rate(struct gauge *g, const struct reading *last, uint64_t at)
 
 	g->at = at;
 	*r = no_rates;
-	r->reset = g->looks && was_emptied(&g->now, last);
+	r->reset = g->looks && (was_emptied(&g->now, last) || was_swapped(&g->now, last));
 	if (!g->looks++ || r->reset) {
 		begin_lost(g);
 		return;

@@ -28,6 +28,7 @@
  *	bytes of the unread events
  * @size: bytes of the buffer
  * @epoch: if the buffer is observed, a number that changes when it is emptied
+ * @oldest: if it is not observed, when the oldest event came, 0 if that is not known
  * @fill: which part of the buffer holds unread events, from 0 to 1
  */
 struct reading {
@@ -39,6 +40,7 @@ struct reading {
 	uint64_t bytes;
 	uint64_t size;
 	uint64_t epoch;
+	uint64_t oldest;
 	double fill;
 };
 
@@ -50,7 +52,8 @@ struct reading {
  * @events: events committed
  * @bytes: bytes of the buffer that were written
  * @lost: events lost
- * @reset: the buffer was emptied in between, so that the others are not known
+ * @reset: the buffer was emptied in between, or a snapshot has put another one in its place,
+ *	so that the others are not known
  */
 struct rates {
 	double events;

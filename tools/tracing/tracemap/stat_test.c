@@ -28,6 +28,7 @@ int clock_gettime(clockid_t id, struct timespec *time)
 }
 
 static char top[256];
+static const char *oldest = "";	/* a line of the file */
 
 static void put_stats(int cpu, unsigned int entries, unsigned int overrun, unsigned int dropped,
 		      unsigned int bytes, unsigned int read)
@@ -45,8 +46,8 @@ static void put_stats(int cpu, unsigned int entries, unsigned int overrun, unsig
 	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/stats", top, cpu);
 	file = fopen(path, "w");
 	CHECK(file && fprintf(file, "entries: %u\noverrun: %u\ncommit overrun: 0\nbytes: %u\n"
-			      "dropped events: %u\nread events: %u\n", entries, overrun, bytes,
-			      dropped, read) > 0 && !fclose(file));
+			      "%sdropped events: %u\nread events: %u\n", entries, overrun, bytes,
+			      oldest, dropped, read) > 0 && !fclose(file));
 }
 
 static void read_after(struct panel *p, long ms)
@@ -157,6 +158,29 @@ static void test_reset(struct panel *p)
 	put_stats(BUSY, 0, 0, 0, 1024, 30);
 	read_after(p, 1000);
 	CHECK(g->now.fill == 0);
+}
+
+/* A snapshot of the kernel swaps the buffer for another one, which may have larger counts. */
+static void test_swap(struct panel *p)
+{
+	struct gauge *g = gauge_of(p, BUSY);
+
+	oldest = "oldest event ts:   900.000001\n";
+	put_stats(BUSY, 200, 0, 0, 1024, 30);
+	read_after(p, 1000);
+	CHECK(!g->rate.reset && near(g->rate.events, 80));
+	oldest = "oldest event ts:   899.999999\n";
+	put_stats(BUSY, 1000, 900000, 0, 1024, 30);
+	read_after(p, 1000);
+	CHECK(g->rate.reset && g->rate.events == RATE_UNKNOWN && g->rate.lost == RATE_UNKNOWN);
+	oldest = "oldest event ts:   900.000000\n";
+	put_stats(BUSY, 1000, 900010, 0, 1024, 30);
+	read_after(p, 1000);
+	CHECK(!g->rate.reset && near(g->rate.events, 10));
+	put_stats(BUSY, 2000, 900010, 0, 1024, 20);
+	read_after(p, 1000);
+	CHECK(g->rate.reset);
+	oldest = "";
 }
 
 /* ---- Lines ---- */
@@ -316,6 +340,7 @@ int main(int argc, char **argv)
 	test_lines(&panel);
 	test_notes(&panel);
 	test_screen(&panel);
+	test_swap(&panel);
 	panel_close(&panel);
 	free(printed);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
