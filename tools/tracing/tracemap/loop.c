@@ -16,6 +16,7 @@
 #include "stop.h"
 
 #define NS_PER_MS	1000000
+#define CHILD_MS	100	/* SIGCHLD ends the wait, unless it comes right before that */
 
 /* ---- CPUs ---- */
 
@@ -142,6 +143,13 @@ int loop_timeout(const struct loop *loop, int ms)
 		return ms;
 	left = now < loop->deadline ? (loop->deadline - now) / NS_PER_MS + 1 : 0;
 	return left < (uint64_t)ms ? (int)left : ms;
+}
+
+void loop_wait_for_child(struct loop *loop)
+{
+	while (loop->child.pid && !child_ended(&loop->child) && !stop_signals() &&
+	       (!loop->deadline || now_ns() < loop->deadline))
+		stop_wait(loop->child.fd, loop_timeout(loop, CHILD_MS));
 }
 
 void loop_end(struct loop *loop)

@@ -78,6 +78,9 @@ int loop_start(struct loop *loop, double seconds, const char *command);
 /* Returns false if a CPU that came up could not be opened, which was reported. */
 bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *verb, void *arg);
 
+/* Nothing is read any more: wait until the command has ended, or something else ends it. */
+void loop_wait_for_child(struct loop *loop);
+
 /* Returns @ms, or less if the time ends earlier. */
 int loop_timeout(const struct loop *loop, int ms);
 void loop_end(struct loop *loop);

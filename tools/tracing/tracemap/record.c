@@ -876,6 +876,24 @@ static void give_up(struct run *run)
 	dat_write_tails(run->recording.dat);
 }
 
+/* The recording has ended before its time: the command need not, as with --live. */
+static bool command_goes_on(struct run *run)
+{
+	struct child *child = &run->loop.child;
+
+	return (recording_error(&run->recording) || run->end.pipe_gone) && child->pid &&
+	       child->go < 0 && !stop_signals() && !child_ended(child);
+}
+
+/* It may use the instance until it ends. */
+static void wait_for_command(struct run *run, const char *name)
+{
+	if (!command_goes_on(run))
+		return;
+	say("%s goes on, without being recorded", name);
+	loop_wait_for_child(&run->loop);
+}
+
 /* All of it is open: record, to the end. Returns what to exit with. */
 static int record(struct run *run)
 {
@@ -897,7 +915,8 @@ static int record(struct run *run)
 	if (!ret && !loop_run(&run->loop, run->t, &recording, run))
 		run->failed = true;
 	drain(run);
-	child_stop(&run->loop.child);
+	if (!command_goes_on(run))
+		child_stop(&run->loop.child);
 	if (recording_error(&run->recording) || stop_signals() >= 2)
 		give_up(run);
 	else
@@ -907,6 +926,7 @@ static int record(struct run *run)
 	tracemap_dat_figures(run->recording.dat, &sums);
 	print_rest(run);
 	sum_up(run, &sums);
+	wait_for_command(run, name);
 	if (run->failed)
 		return EXIT_FAILED;
 	if (ret)
