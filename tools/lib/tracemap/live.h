@@ -767,6 +767,27 @@ static inline int live_until(const struct live_observer *o, struct live_until *u
 	return live_newest(o, &u->end);
 }
 
+/*
+ * Consumers keep the sub-buffer that they read last, however far the writer goes on. If the
+ * observer would begin with it, and what followed it is overwritten, begin with the oldest of
+ * the ring instead: the gap is from before.
+ */
+static inline void live__leave_old_reader(struct live_observer *o)
+{
+	uint64_t start = o->generation, next;
+	int tries;
+
+	if (!start || o->seen || o->pos || o->id != live__load(&o->index->reader_id) ||
+	    live__find_above(o, start, live__load_newest(o), &next) == o->nr_subbufs ||
+	    next == start + 1)
+		return;
+	for (tries = 0; tries <= LIVE_RUSH && o->generation == start; tries++)
+		live__jump(o);
+	o->first = o->count;
+	o->missed = 0;
+	o->rushed = 0;
+}
+
 /* Has the observer shown all before the end, or is it past it? */
 static inline bool live__is_past(const struct live_observer *o, const struct live_newest *end)
 {

@@ -919,6 +919,32 @@ static void what_the_reader_has_is_shown_first(void)
 	sim_free(s);
 }
 
+/* A snapshot has no gap from before it was asked for, so it begins behind that one. */
+static void an_old_reader_is_no_part_of_a_snapshot(void)
+{
+	struct sim *s = quiet(6, 1);
+	struct live_until u;
+	struct watcher w;
+
+	write_subbufs(s, 2);
+	consume(s);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	live__leave_old_reader(&w.o);
+	check(w.o.first == 0 && w.o.generation == 1);	/* the ring goes on from there */
+	write_subbufs(s, 20);
+	begin(&w, s, LIVE_FROM_OLDEST);
+	live__leave_old_reader(&w.o);
+	w.next = w.o.first;
+	check(w.o.first == 176 - 8 * 5 && w.o.generation > 2 && !w.o.missed);
+	check(!live_until(&w.o, &u));
+	for (int i = 0; i < 5; i++)
+		check(until_next(&w, &u) == 8);
+	check(at_end(&w, &u, 0, false) && w.o.seen == 8 * 5 && !w.gaps);
+	live__leave_old_reader(&w.o);	/* what it has begun it goes on with */
+	check(w.o.seen == 8 * 5 && w.o.first == 176 - 8 * 5);
+	sim_free(s);
+}
+
 /* A reset that is done before a sub-buffer of the new epoch is found. */
 static void a_reset_leaves_the_observer_nowhere(void)
 {
@@ -1129,6 +1155,7 @@ static const struct {
 	TEST(the_oldest_is_found_anywhere),
 	TEST(a_jump_gets_ahead_of_a_quick_writer),
 	TEST(what_the_reader_has_is_shown_first),
+	TEST(an_old_reader_is_no_part_of_a_snapshot),
 	TEST(a_reset_leaves_the_observer_nowhere),
 	TEST(damage_is_told),
 	TEST(an_index_that_cannot_be_is_refused),

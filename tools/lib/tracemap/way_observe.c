@@ -100,6 +100,8 @@ static int observe_until_now(struct tracemap_cpu *cpu)
 	struct live_until until;
 	int tries, ret = -EAGAIN;
 
+	if (!(cpu->flags & TRACEMAP_FROM_NOW))
+		live__leave_old_reader(&s->observer);
 	for (tries = 0; tries < 1000 && ret == -EAGAIN; tries++) {
 		if (tries)
 			usleep(1000);
