@@ -2,7 +2,8 @@
 /*
  * Test snap_keep.h: files are named by time, and there are no more than wanted. Test
  * trace_dat_put(): a file that is written at once is as complete as one that was recorded. Test
- * snapshot_overtaken(): beside a quick writer no more is consumed than was asked for.
+ * snapshot_overtaken(): beside a quick writer no more is consumed than was asked for, and
+ * what was overwritten before that is not lost.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -206,6 +207,24 @@ static void test_overtaken(void)
 	CHECK(cpu.left == 0 && cpu.taken == 2);
 }
 
+/* What was overwritten before it was asked for does not count as lost, told or not. */
+static void test_lost(void)
+{
+	struct snapshot_cpu cpu = { .asked = 100, .left = 100, .overwritten = 700 };
+	struct snapshot s = { .consumes = true, .cpus = &cpu, .nr_cpus = 1 };
+
+	left_at(&s, 700);
+	snapshot_lost(&s, 0, 700);
+	CHECK(!snapshot_has_lost(&s));
+	snapshot_lost(&s, 0, TRACEMAP_MISSED_UNKNOWN);
+	CHECK(!snapshot_has_lost(&s));
+	left_at(&s, 730);
+	CHECK(snapshot_has_lost(&s));
+	cpu = (struct snapshot_cpu){ .unknown = true };
+	s.consumes = false;
+	CHECK(snapshot_has_lost(&s));
+}
+
 int main(int argc, char **argv)
 {
 	char command[300];
@@ -217,6 +236,7 @@ int main(int argc, char **argv)
 	test_room();
 	test_front();
 	test_overtaken();
+	test_lost();
 	CHECK(!system(command));
 	printf("ok - snap\n");
 	return 0;

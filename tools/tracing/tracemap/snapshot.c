@@ -194,15 +194,14 @@ void snapshot_overtaken(struct snapshot *s, unsigned int i)
 {
 	struct snapshot_cpu *c = &s->cpus[i];
 	struct tracemap_figures f;
-	uint64_t gone;
 
 	if (!s->consumes || tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
 		return;
 	/* If the buffer was emptied, its counters have restarted. */
 	if (f.overwritten < c->overwritten)
 		return;
-	gone = c->taken + f.overwritten - c->overwritten;
-	c->left = gone < c->asked ? c->asked - gone : 0;
+	c->gone = f.overwritten - c->overwritten;
+	c->left = c->taken + c->gone < c->asked ? c->asked - c->taken - c->gone : 0;
 }
 
 void snapshot_read(struct snapshot *s, unsigned int i)
@@ -239,10 +238,24 @@ void snapshot_lost(struct snapshot *s, unsigned int i, uint64_t missed)
 		s->cpus[i].lost += missed;
 }
 
+/*
+ * A consumer is told of all that was overwritten since the last one. If that is more than the
+ * kernel has counted since the snapshot was asked for, the rest is from before.
+ */
+static bool is_from_before(const struct snapshot *s, const struct snapshot_cpu *c)
+{
+	return s->consumes && (c->unknown || c->lost > c->gone);
+}
+
+static uint64_t lost_since(const struct snapshot *s, const struct snapshot_cpu *c)
+{
+	return is_from_before(s, c) ? c->gone : c->lost + c->unknown;
+}
+
 bool snapshot_has_lost(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->nr_cpus; i++) {
-		if (s->cpus[i].lost || s->cpus[i].unknown)
+		if (lost_since(s, &s->cpus[i]))
 			return true;
 	}
 	return false;
@@ -251,11 +264,16 @@ bool snapshot_has_lost(const struct snapshot *s)
 static void say_lost(const struct snapshot *s, unsigned int i)
 {
 	const struct snapshot_cpu *c = &s->cpus[i];
+	int cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i));
+	unsigned long long lost = lost_since(s, c), all = c->lost + c->unknown;
+	bool at_least = c->unknown && !s->consumes;
 
-	if (c->lost || c->unknown)
-		say("CPU %d: %s%llu events were overwritten before they were read",
-		    tracemap_cpu_number(tracemap_get_cpu(s->t, i)), c->unknown ? "at least " : "",
-		    (unsigned long long)c->lost + c->unknown);
+	if (lost)
+		say("CPU %d: %s%llu events were overwritten before they were read", cpu,
+		    at_least ? "at least " : "", lost);
+	if (all > lost)
+		say("CPU %d: %s%llu events had been overwritten before snap was called, which does not count as lost",
+		    cpu, c->unknown ? "at least " : "", all - lost);
 }
 
 void snapshot_say(const struct snapshot *s, const char *what)

@@ -36,15 +36,18 @@ struct snapshot_request {
  * struct snapshot_cpu - what one CPU has to give
  * @asked: if it consumes: how many events there were when it was asked for
  * @overwritten: how many had been overwritten by then, by the kernel's count
+ * @gone: how many were overwritten since then, up to the last loss that was told
  * @left: how many of @asked are neither taken nor overwritten yet
  * @taken: how many were taken
  * @consumed: how many consumers had taken before that, by the kernel's count
- * @lost: how many events were overwritten while they were read
- * @unknown: more were, and the kernel does not say how many
+ * @lost: how many overwritten events the kernel has told of: where events are consumed, also
+ *	those from before it was asked for
+ * @unknown: there were more, and the kernel does not say how many
  */
 struct snapshot_cpu {
 	uint64_t asked;
 	uint64_t overwritten;
+	uint64_t gone;
 	uint64_t left;
 	uint64_t taken;
 	uint64_t consumed;
