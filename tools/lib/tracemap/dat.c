@@ -242,6 +242,10 @@ static int fetch(struct dat_track *track)
 	/* Only an observer counts the events after the damage. */
 	if (ret == -EBADMSG && !track->dat->observes)
 		track->dat->damaged = true;
+	if (ret > 0)
+		track->took += track->batch->it.end - track->batch->it.next;
+	else if (ret && ret != -ENODATA)
+		track->took += track->dat->page_size;
 	if (ret <= 0)
 		track->batch = NULL;
 	return ret;
@@ -323,6 +327,8 @@ void dat_write_tails(struct tracemap_dat *dat)
 
 /* ---- Sums ---- */
 
+#define EVENT_MIN	8	/* bytes that an event takes in a sub-buffer */
+
 /*
  * When a buffer is emptied its counts restart. What was counted until the last
  * look stays counted.
@@ -330,6 +336,7 @@ void dat_write_tails(struct tracemap_dat *dat)
 static void look_at_figures(struct dat_track *track)
 {
 	struct tracemap_figures figures;
+	uint64_t taken, most;
 
 	if (track->dat->observes || tracemap_cpu_figures(track->cpu, &figures))
 		return;
@@ -339,8 +346,14 @@ static void look_at_figures(struct dat_track *track)
 		/* The numbers of these losses can no longer be found out. */
 		track->owed.losses += track->owed.losses > 0;
 	}
-	track->events += figures.consumed - track->consumed;
+	taken = figures.consumed - track->consumed;
+	most = track->took / EVENT_MIN;
+	if (!track->others)
+		track->events += taken < most ? taken : most;
+	/* The kernel counts those that another consumer has taken, too. */
+	track->others |= taken > most;
 	track->consumed = figures.consumed;
+	track->took = 0;
 }
 
 void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures *figures)
@@ -364,6 +377,15 @@ void dat_count_losses(struct tracemap_dat *dat)
 {
 	for (unsigned int i = 0; i < dat->nr_tracks; i++)
 		dat_track_settle(dat->tracks[i]);
+}
+
+bool dat_has_others(const struct tracemap_dat *dat)
+{
+	for (unsigned int i = 0; i < dat->nr_tracks; i++) {
+		if (dat->tracks[i]->others)
+			return true;
+	}
+	return false;
 }
 
 /* ---- The end ---- */

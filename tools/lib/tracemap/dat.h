@@ -60,6 +60,8 @@ struct dat_track {
 	uint64_t events;		/* events taken since the recording began, or observed */
 	uint64_t consumed;		/* the kernel's counter at the last look */
 	uint32_t epoch;
+	uint64_t took;			/* bytes taken since that look, at most */
+	bool others;			/* another consumer takes events, so that they are counted here */
 	bool blind;			/* the time of the last record is no longer known */
 };
 
@@ -115,6 +117,12 @@ void dat_write_tails(struct tracemap_dat *dat);
  * their numbers into the file, unless it is finished.
  */
 void dat_count_losses(struct tracemap_dat *dat);
+
+/*
+ * Whether another consumer was seen to take events. Until then, the number of events may include
+ * some of those.
+ */
+bool dat_has_others(const struct tracemap_dat *dat);
 
 /* dat_track.c: Write the batch of a track. Returns 0 or a negative errno. */
 int dat_track_write(struct dat_track *track);

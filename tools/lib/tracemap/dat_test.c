@@ -468,6 +468,32 @@ static void test_full_disk(void)
 	close_recording();
 }
 
+static uint64_t events(void)
+{
+	struct tracemap_dat_figures sums;
+
+	tracemap_dat_figures(dat, &sums);
+	return sums.events;
+}
+
+/* The kernel counts what another consumer takes, which is not in the file. */
+static void test_other_consumer(void)
+{
+	open_recording();
+	send_events(5);
+	pull(1, 0);
+	kernel_tells_read(5);
+	CHECK(events() == 5 && !dat_has_others(dat));
+	kernel_tells_read(505);
+	CHECK(events() == 5 && dat_has_others(dat));
+	send_events(6);
+	pull(1, 0);
+	kernel_tells_read(605);
+	CHECK(events() == 11);
+	kernel_tells_read(0);
+	close_recording();
+}
+
 /* So many, and the disk is full. */
 static void fill_disk(unsigned int n)
 {
@@ -832,6 +858,7 @@ int main(int argc, char **argv)
 	test_number_behind_others();
 	test_damage();
 	test_full_disk();
+	test_other_consumer();
 	test_tail();
 	test_tail_of_one();
 	test_tail_behind_losses();

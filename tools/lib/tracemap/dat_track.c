@@ -231,15 +231,22 @@ static uint64_t pass_events(struct dat_track *track)
 	return n;
 }
 
-/* The kernel counts the events that were taken; an observer counts those it has seen. */
+/*
+ * The kernel's count of what was taken saves looking at each event. It does not count for an
+ * observer, nor where another consumer takes events, too.
+ */
+static bool counts_itself(const struct dat_track *track)
+{
+	return track->dat->observes || track->others;
+}
+
 void dat_track_pass(struct dat_track *track, bool looked_at)
 {
-	if (track->dat->observes)
+	track->blind |= !track->dat->observes && !looked_at;
+	if (counts_itself(track))
 		track->events += pass_events(track);
 	else if (looked_at)
 		pass_events(track);
-	else
-		track->blind = true;
 	track->batch->it.next = track->batch->it.end;
 }
 
@@ -302,7 +309,7 @@ static void add_to_tail(struct dat_track *track)
 		keep(track, &last);
 	track->tail.events += events;
 	track->unwritten += events;
-	if (track->dat->observes)
+	if (counts_itself(track))
 		track->events += events;
 }
 

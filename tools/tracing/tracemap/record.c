@@ -851,6 +851,8 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 		print_end(&run->end, stderr);
 		fputc('\n', stderr);
 	}
+	if (!run->request->quiet && dat_has_others(run->recording.dat))
+		say("another program consumed events meanwhile: these are not in the recording, though its number of events may include some; --way observe records them, too, where the kernel has a live view");
 }
 
 static void close_all(struct run *run)
