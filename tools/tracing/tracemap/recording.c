@@ -125,7 +125,7 @@ static void say_in_the_way(const char *path, const char *in_the_way)
 		    path, in_the_way);
 }
 
-static int fail_to_create(int error, const char *path, const char *in_the_way)
+int recording_refused(int error, const char *path, const char *in_the_way)
 {
 	switch (error) {
 	case -EINVAL:
@@ -164,7 +164,7 @@ static int create_file(struct recording *r, const char *path)
 	int ret = dat_create(r->dat, path, &in_the_way);
 
 	if (ret)
-		ret = fail_to_create(ret, path, in_the_way);
+		ret = recording_refused(ret, path, in_the_way);
 	free(in_the_way);
 	return ret;
 }

@@ -42,6 +42,12 @@ struct recording {
 int recording_open(struct recording *r, struct tracemap *t, const char *dir, const char *path);
 void recording_close(struct recording *r);
 
+/*
+ * Say why there can be no recording of this name, and what to do. @in_the_way: for -EEXIST, the
+ * file that is there, or NULL. Returns @error.
+ */
+int recording_refused(int error, const char *path, const char *in_the_way);
+
 /* There may be CPUs that were not there before. */
 int recording_add_cpus(struct recording *r, const char *dir);
 

@@ -225,11 +225,8 @@ static int check_folder(const struct snap *s)
 static int make_room(struct snap *s, const struct snap_data *d)
 {
 	uint64_t size = snap_data_size(d);
-	int ret = check_folder(s);
+	int ret = snap_keep_make_room(s->opt.output, &s->opt.limits, size);
 
-	if (ret)
-		return ret;
-	ret = snap_keep_make_room(s->opt.output, &s->opt.limits, size);
 	if (ret == -EFBIG)
 		say("a snapshot of %llu bytes does not fit into --size: nothing was written",
 		    (unsigned long long)size);
@@ -311,11 +308,21 @@ static int taking_stopped(const struct snap *s)
 	return -EINTR;
 }
 
+/* Check before events are consumed for a file that cannot be written. */
+static int check_output(const struct snap *s)
+{
+	if (!s->opt.output)
+		return 0;
+	return snap_waits(&s->opt.cause) ? check_folder(s) : snap_data_check(s->opt.output);
+}
+
 static int take(struct snap *s)
 {
 	bool names = s->opt.output && snap_waits(&s->opt.cause);
-	int ret = snapshot_open(&s->shot, &s->request);
+	int ret = check_output(s);
 
+	if (!ret)
+		ret = snapshot_open(&s->shot, &s->request);
 	if (!ret)
 		ret = s->opt.output ? write_snapshot(s) : print_snapshot(s);
 	if (!ret && !s->opt.quiet && !names)

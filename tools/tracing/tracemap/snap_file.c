@@ -18,6 +18,7 @@
 #include "advice.h"
 #include "losses.h"
 #include "new_file.h"
+#include "recording.h"
 #include "sink.h"
 #include "snap_file.h"
 #include "stop.h"
@@ -298,6 +299,21 @@ static int put_all(const struct snap_data *d, int fd,
 	return ret;
 }
 
+static int check_new(const char *path)
+{
+	size_t length = strlen(path);
+	struct new_file f;
+	int ret;
+
+	if (!length)
+		return -ENOENT;
+	if (path[length - 1] == '/')
+		return -EISDIR;
+	ret = new_file_begin(&f, path);
+	new_file_end(&f);
+	return ret;
+}
+
 /* A file is replaced if it has another trace, and is not being recorded. */
 static int check_replaced(const char *path)
 {
@@ -309,9 +325,7 @@ static int check_replaced(const char *path)
 		return errno == ENOENT ? 0 : complain(ABOUT_OUTPUT, errno, "%s", path);
 	n = pread(fd, begin, sizeof(begin), 0);
 	if (n && (n < (ssize_t)sizeof(begin) || !trace_head_magic(begin))) {
-		say("%s: it is no trace.dat file, and is not overwritten: remove it, or choose another name with -o",
-		    path);
-		ret = -EMEDIUMTYPE;
+		ret = recording_refused(-EMEDIUMTYPE, path, NULL);
 	} else if (flock(fd, LOCK_EX | LOCK_NB) || trace_dat_is_unfinished(path)) {
 		say("%s: it is being recorded, or was not finished, see tracemap record --restore: -o takes another name",
 		    path);
@@ -319,6 +333,26 @@ static int check_replaced(const char *path)
 	}
 	close(fd);
 	return ret;
+}
+
+int snap_data_check(const char *path)
+{
+	struct stat st = { .st_mode = S_IFREG };
+	int ret = 0;
+
+	if (!strcmp(path, "-"))
+		return 0;
+	if (stat(path, &st) && errno != ENOENT)
+		ret = -errno;
+	else if (S_ISDIR(st.st_mode))
+		ret = -EISDIR;
+	else if (S_ISREG(st.st_mode))
+		ret = check_new(path);
+	else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
+		ret = -errno;
+	if (ret)
+		return recording_refused(ret, path, NULL);
+	return S_ISREG(st.st_mode) ? check_replaced(path) : 0;
 }
 
 static int write_regular(const struct snap_data *d, const char *path, bool is_new)

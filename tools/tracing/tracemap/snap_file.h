@@ -31,6 +31,12 @@ struct snap_data {
 	int signals;
 };
 
+/*
+ * Check that there can be a file of this name, before events are consumed for it. Returns 0, or
+ * a negative errno that was reported.
+ */
+int snap_data_check(const char *path);
+
 /* Take all of the snapshot, and what decoding needs. A negative errno was reported. */
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir);
 void snap_data_free(struct snap_data *d);

@@ -2,6 +2,7 @@
 /*
  * Test snap_keep.h: files are named by time, and there are no more than wanted. Test
  * trace_dat_put(): a file that is written at once is as complete as one that was recorded. Test
+ * snap_data_check(): a file that cannot be written is refused, and left as it is. Test
  * snapshot_overtaken(): beside a quick writer no more is consumed than was asked for, and
  * what was overwritten before that is not lost.
  */
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "snap_file.h"
 #include "snap_keep.h"
 #include "snapshot.h"
 #include "trace_dat.h"
@@ -44,9 +46,10 @@ int __wrap_tracemap_cpu_figures(const struct tracemap_cpu *cpu, struct tracemap_
 	return 0;
 }
 
-static void at(const char *name)
+static const char *at(const char *name)
 {
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
 }
 
 static int files(void)
@@ -185,6 +188,33 @@ static void test_front(void)
 	trace_head_free(head);
 }
 
+static bool is_empty(const char *folder)
+{
+	DIR *entries = opendir(folder);
+	int nr = 0;
+
+	CHECK(entries);
+	while (readdir(entries))
+		nr++;
+	closedir(entries);
+	return nr == 2;
+}
+
+static void test_check(void)
+{
+	CHECK(snap_data_check(at("put.dat")) == 0);	/* of test_front() */
+	make_file(dir, "empty.dat", "");
+	CHECK(snap_data_check(at("empty.dat")) == 0);
+	make_file(dir, "text.dat", "No trace, but text.\n");
+	CHECK(snap_data_check(at("text.dat")) == -EMEDIUMTYPE);
+	CHECK(!mkdir(at("folder"), 0700) && snap_data_check(at("folder")) == -EISDIR);
+	CHECK(snap_data_check(at("none/")) == -EISDIR);
+	CHECK(snap_data_check(at("none/x.dat")) == -ENOENT && snap_data_check("") == -ENOENT);
+	CHECK(snap_data_check(at("text.dat/x.dat")) == -ENOTDIR);
+	CHECK(snap_data_check(at("folder/new.dat")) == 0 && is_empty(at("folder")));
+	CHECK(snap_data_check("-") == 0 && snap_data_check("/dev/null") == 0);
+}
+
 static uint64_t left_at(struct snapshot *s, uint64_t overwritten)
 {
 	figures.overwritten = overwritten;
@@ -235,6 +265,7 @@ int main(int argc, char **argv)
 	test_names();
 	test_room();
 	test_front();
+	test_check();
 	test_overtaken();
 	test_lost();
 	CHECK(!system(command));
