@@ -355,6 +355,8 @@ static void take_each(struct snap *s)
 	int ret = check_folder(s);
 
 	if (!ret)
+		ret = snapshot_check(&s->request);
+	if (!ret)
 		ret = snap_wait_begin(&w, &s->opt.cause);
 	if (!ret && !s->opt.quiet)
 		say("%s: waiting; Ctrl-C ends it", s->request.name);

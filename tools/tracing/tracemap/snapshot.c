@@ -171,6 +171,17 @@ int snapshot_open(struct snapshot *s, const struct snapshot_request *r)
 	return ret ? ret : set_end(s, r);
 }
 
+int snapshot_check(const struct snapshot_request *r)
+{
+	struct snapshot s = { .now = 0 };
+	int ret = open_buffers(&s, r);
+
+	if (!ret)
+		ret = set_time(&s, r);
+	snapshot_close(&s);
+	return ret;
+}
+
 void snapshot_close(struct snapshot *s)
 {
 	tracemap_close(s->t);

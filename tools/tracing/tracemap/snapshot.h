@@ -89,6 +89,12 @@ int snapshot_open(struct snapshot *s, const struct snapshot_request *r);
 void snapshot_close(struct snapshot *s);
 
 /*
+ * Whether such a snapshot could be taken now: 0, or a negative errno that was reported, as
+ * snapshot_open() does. Nothing is taken.
+ */
+int snapshot_check(const struct snapshot_request *r);
+
+/*
  * Where events are consumed, and some were lost: those of them that were asked for are not left
  * to be taken. Call it before the events behind the loss are read.
  */
