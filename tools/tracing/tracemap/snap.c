@@ -179,6 +179,8 @@ static int print_all(struct snap *s, struct tracemap_merge *m)
 	}
 	if (!error)
 		error = output_flush(&s->out);
+	if (error == -EPIPE)
+		snapshot_cut(&s->shot, s->out.events);
 	return error && output_failed(&s->out, error) ? error : ret;
 }
 

@@ -255,6 +255,19 @@ static void test_lost(void)
 	CHECK(snapshot_has_lost(&s));
 }
 
+/* The reader ended: what is told is what it was given. */
+static void test_cut(void)
+{
+	struct snapshot s = { .now = 9 };
+
+	for (int ts = 1; ts <= 4; ts++)
+		snapshot_count(&s, ts);
+	snapshot_cut(&s, 4);
+	CHECK(s.events == 4 && !s.cut && s.last == 4);
+	snapshot_cut(&s, 3);
+	CHECK(s.events == 3 && s.cut);
+}
+
 int main(int argc, char **argv)
 {
 	char command[300];
@@ -268,6 +281,7 @@ int main(int argc, char **argv)
 	test_check();
 	test_overtaken();
 	test_lost();
+	test_cut();
 	CHECK(!system(command));
 	printf("ok - snap\n");
 	return 0;

@@ -241,6 +241,13 @@ void snapshot_count(struct snapshot *s, uint64_t ts)
 		s->last = ts;
 }
 
+void snapshot_cut(struct snapshot *s, unsigned long long nr)
+{
+	s->cut = nr < s->events;
+	if (s->cut)
+		s->events = nr;
+}
+
 void snapshot_lost(struct snapshot *s, unsigned int i, uint64_t missed)
 {
 	if (missed == TRACEMAP_MISSED_UNKNOWN)
@@ -292,7 +299,7 @@ void snapshot_say(const struct snapshot *s, const char *what)
 	double from = s->now > s->first ? (s->now - s->first) / 1e9 : 0;
 	double to = s->now > s->last ? (s->now - s->last) / 1e9 : 0;
 
-	if (s->now && s->events)
+	if (s->now && s->events && !s->cut)
 		say("%s: %llu events of %u CPUs, from %.6f to %.6f seconds before now", what,
 		    s->events, s->nr_cpus, from, to);
 	else

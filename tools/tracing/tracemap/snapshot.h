@@ -65,6 +65,7 @@ struct snapshot_cpu {
  * @cpus: by the index of the CPU in @t
  * @nr_cpus: how many CPUs there are
  * @events: how many wanted events there were
+ * @cut: not all of these came out, and @last is of none that did
  * @first: the time stamp of the first of them, if there was one
  * @last: that of the last one
  */
@@ -77,6 +78,7 @@ struct snapshot {
 	struct snapshot_cpu *cpus;
 	unsigned int nr_cpus;
 	unsigned long long events;
+	bool cut;
 	uint64_t first;
 	uint64_t last;
 };
@@ -111,6 +113,9 @@ bool snapshot_stops(struct snapshot *s);
 
 /* Count an event that is wanted. */
 void snapshot_count(struct snapshot *s, uint64_t ts);
+
+/* Only the first @nr of the events that were counted came out: tell of these. */
+void snapshot_cut(struct snapshot *s, unsigned long long nr);
 
 /* Count the loss of the CPU with this index. */
 void snapshot_lost(struct snapshot *s, unsigned int i, uint64_t missed);
