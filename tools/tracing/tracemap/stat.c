@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -195,6 +196,23 @@ static bool rates_are_known(const struct watch *w)
 	return false;
 }
 
+/*
+ * A reader that takes nothing keeps write() waiting until a signal comes. What it has not taken by
+ * then is dropped: exit() would wait for it once more.
+ */
+static int flush(void)
+{
+	while (fflush(stdout)) {
+		if (errno != EINTR)
+			return errno == EPIPE ? -EPIPE : complain(ABOUT_OUTPUT, errno, "output");
+		if (!stop_signals())
+			continue;
+		__fpurge(stdout);
+		return 0;
+	}
+	return 0;
+}
+
 static int show(struct stat_run *run)
 {
 	if (run->form == FORM_SCREEN)
@@ -208,9 +226,7 @@ static int show(struct stat_run *run)
 			stat_print_header(stdout);
 		stat_print_rows(stdout, &run->w);
 	}
-	if (fflush(stdout))
-		return errno == EPIPE ? -EPIPE : complain(ABOUT_OUTPUT, errno, "output");
-	return 0;
+	return flush();
 }
 
 /* One of several instances may be removed: only mapped ones have to stay. */
