@@ -476,10 +476,15 @@ static int parse_options(struct options *opt, int argc, char **argv)
 		if (ret < 0)
 			return ret;
 	}
-	if (optind == argc)
-		return 1;
-	say("stat: \"%s\" is one word too many: see tracemap stat --help", argv[optind]);
-	return -EINVAL;
+	if (optind < argc) {
+		say("stat: \"%s\" is one word too many: see tracemap stat --help", argv[optind]);
+		return -EINVAL;
+	}
+	if (opt->all && opt->nr_instances) {
+		say("-a watches the top level and all instances, and -i some of them: choose one");
+		return -EINVAL;
+	}
+	return 1;
 }
 
 static int run_stat(struct stat_run *run)
