@@ -433,7 +433,7 @@ static int open_existing(struct session *s, const char *top, const char *instanc
 	if (faccessat(s->undo.top, s->folder, R_OK | X_OK, 0) < 0) {
 		if (errno == ENOENT)
 			return complain(ABOUT_INSTANCE, ENOENT, "%s", instance);
-		return complain(ABOUT_TRACEFS, errno, "%s", s->dir);
+		return complain(ABOUT_INSTANCE, errno, "%s", s->dir);
 	}
 	return 0;
 }
