@@ -294,16 +294,22 @@ static void say_lost(const struct snapshot *s, unsigned int i)
 		    cpu, c->unknown ? "at least " : "", all - lost);
 }
 
+static const char *plural(unsigned long long nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 void snapshot_say(const struct snapshot *s, const char *what)
 {
 	double from = s->now > s->first ? (s->now - s->first) / 1e9 : 0;
 	double to = s->now > s->last ? (s->now - s->last) / 1e9 : 0;
 
 	if (s->now && s->events && !s->cut)
-		say("%s: %llu events of %u CPUs, from %.6f to %.6f seconds before now", what,
-		    s->events, s->nr_cpus, from, to);
+		say("%s: %llu event%s of %u CPU%s, from %.6f to %.6f seconds before now", what,
+		    s->events, plural(s->events), s->nr_cpus, plural(s->nr_cpus), from, to);
 	else
-		say("%s: %llu events of %u CPUs", what, s->events, s->nr_cpus);
+		say("%s: %llu event%s of %u CPU%s", what, s->events, plural(s->events),
+		    s->nr_cpus, plural(s->nr_cpus));
 	for (unsigned int i = 0; i < s->nr_cpus; i++)
 		say_lost(s, i);
 }

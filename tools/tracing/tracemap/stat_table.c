@@ -118,8 +118,8 @@ static void draw_instance(struct drawing *d, const struct panel *p)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s %s, %u CPUs", strcmp(p->name, "/") ?
-		 "Instance" : "The top level,", p->name, p->nr);
+	snprintf(text, sizeof(text), "%s %s, %u CPU%s", strcmp(p->name, "/") ?
+		 "Instance" : "The top level,", p->name, p->nr, p->nr == 1 ? "" : "s");
 	draw_text(d, COLOUR_BOLD, text);
 }
 
