@@ -532,7 +532,10 @@ static int select_times(struct report *r, const char *clock)
 		return -EINVAL;
 	if (digits <= 6)
 		r->to = after(r->to, 499);
-	return 0;
+	if (r->to >= r->from)
+		return 0;
+	say("--from %s --to %s: it ends before it begins", r->opt.from, r->opt.to);
+	return -EINVAL;
 }
 
 /* ---- All of it ---- */
