@@ -194,6 +194,10 @@ static int check_restore(const struct request *request)
 		say("--restore FILE makes a whole file of FILE itself: it goes with no -o");
 		return -EINVAL;
 	}
+	if (request->compress) {
+		say("--restore moves the events as they are: it goes with no --compress; trace-cmd convert --compression zstd compresses a file");
+		return -EINVAL;
+	}
 	if (!request->command && !request->selection.instance &&
 	    selection_is_empty(&request->selection))
 		return 0;
