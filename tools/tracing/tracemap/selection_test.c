@@ -83,6 +83,16 @@ static void test_sizes(void)
 		CHECK(!size_of(wrong[i]) && said == i + 1);
 }
 
+static void test_counts(void)
+{
+	unsigned long long count;
+
+	CHECK(!value_count("--keep", "5", &count) && count == 5);
+	CHECK(!value_count("--keep", "2k", &count) && count == 2048);
+	CHECK(value_count("--keep", "0", &count) == -EINVAL && !strchr(last_said, 'M'));
+	CHECK(strstr(last_said, "--keep 0: a number of 1 or more is needed"));
+}
+
 static double seconds_of(const char *text)
 {
 	double seconds = 0;
@@ -562,6 +572,7 @@ int main(int argc, char **argv)
 	test_seconds();
 	test_times();
 	test_names();
+	test_counts();
 	test_cpus();
 	test_filters();
 	test_top_level(true);

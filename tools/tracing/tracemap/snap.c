@@ -479,7 +479,7 @@ static int parse_cause(struct options *opt, int option)
 	case OPT_AFTER:
 		return value_seconds("--after", optarg, &opt->cause.after);
 	case OPT_KEEP:
-		return value_size("--keep", optarg, &opt->limits.keep);
+		return value_count("--keep", optarg, &opt->limits.keep);
 	case OPT_SIZE:
 		return value_size("--size", optarg, &opt->limits.size);
 	default:

@@ -643,7 +643,7 @@ static int parse_option(struct options *opt, int option)
 	case OPT_SIZE:
 		return value_size("--size", optarg, &opt->size);
 	case OPT_COUNT:
-		return value_size("--count", optarg, &opt->count);
+		return value_count("--count", optarg, &opt->count);
 	case OPT_UNTIL:
 		opt->until = optarg;
 		return 0;

@@ -939,7 +939,7 @@ static int parse_option(struct options *opt, int option)
 	case 'd':
 		return parse_interval(&opt->interval, optarg);
 	case 'n':
-		return value_size("-n", optarg, &opt->limit);
+		return value_count("-n", optarg, &opt->limit);
 	case 'r':
 		opt->rows = true;
 		return 0;

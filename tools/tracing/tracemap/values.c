@@ -40,19 +40,33 @@ static int shift_of(char unit)
 	}
 }
 
-int value_size(const char *option, const char *text, unsigned long long *size)
+static int parse_number(const char *text, unsigned long long *number)
 {
 	int shift;
 	char *end;
 
 	errno = 0;
-	*size = strtoull(text, &end, 10);
+	*number = strtoull(text, &end, 10);
 	shift = shift_of(*end);
 	end += shift > 0;
-	if (!isdigit((unsigned char)*text) || errno || *end || !*size || *size > ~0ULL >> shift)
-		return value_wrong(option, text, "a number of 1 or more is needed, such as 100, 64k, 8M, 2G or 1T");
-	*size <<= shift;
+	if (!isdigit((unsigned char)*text) || errno || *end || !*number || *number > ~0ULL >> shift)
+		return -EINVAL;
+	*number <<= shift;
 	return 0;
+}
+
+int value_size(const char *option, const char *text, unsigned long long *size)
+{
+	if (!parse_number(text, size))
+		return 0;
+	return value_wrong(option, text, "a number of 1 or more is needed, such as 100, 64k, 8M, 2G or 1T");
+}
+
+int value_count(const char *option, const char *text, unsigned long long *count)
+{
+	if (!parse_number(text, count))
+		return 0;
+	return value_wrong(option, text, "a number of 1 or more is needed, such as 5 or 100");
 }
 
 int value_instance(const char *name)

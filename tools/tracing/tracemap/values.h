@@ -18,6 +18,9 @@ int value_wrong(const char *option, const char *value, const char *why);
 /* A size such as "12", "4k", "10M" or "1G", which is at least 1. */
 int value_size(const char *option, const char *text, unsigned long long *size);
 
+/* The same of what is counted: the message names no bytes. */
+int value_count(const char *option, const char *text, unsigned long long *count);
+
 /* The argument of -i. */
 int value_instance(const char *name);
 
