@@ -61,7 +61,7 @@ static const char *refusal(enum advice_about about)
 		return "changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it";
 	if (geteuid() && about == ABOUT_NEW)
 		return "making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it";
-	if (geteuid() && about == ABOUT_INSTANCE)
+	if (geteuid() && (about == ABOUT_INSTANCE || about == ABOUT_BUFFER))
 		return "run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing";
 	if (geteuid())
 		return "run as root";
