@@ -61,7 +61,7 @@ struct dat_track {
 	uint64_t consumed;		/* the kernel's counter at the last look */
 	uint32_t epoch;
 	uint64_t took;			/* bytes taken since that look, at most */
-	bool others;			/* another consumer takes events, so that they are counted here */
+	bool others;			/* another consumer takes events: count them here */
 	bool blind;			/* the time of the last record is no longer known */
 };
 

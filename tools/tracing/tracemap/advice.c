@@ -55,17 +55,38 @@ static const struct line lines[] = {
 	{ ABOUT_COMMAND, ENOEXEC, "it is no program" },
 };
 
+/* What takes root, by whoever is not. */
+static const struct {
+	enum advice_about	about;
+	const char		*text;
+} refusals[] = {
+	{
+		ABOUT_SETTING,
+		"changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it",
+	},
+	{
+		ABOUT_NEW,
+		"making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it",
+	},
+	{
+		ABOUT_INSTANCE,
+		"run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing",
+	},
+	{
+		ABOUT_BUFFER,
+		"run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing",
+	},
+};
+
 static const char *refusal(enum advice_about about)
 {
-	if (geteuid() && about == ABOUT_SETTING)
-		return "changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it";
-	if (geteuid() && about == ABOUT_NEW)
-		return "making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it";
-	if (geteuid() && (about == ABOUT_INSTANCE || about == ABOUT_BUFFER))
-		return "run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing";
-	if (geteuid())
-		return "run as root";
-	return "root may not either: by a lockdown, a security module or a container";
+	if (!geteuid())
+		return "root may not either: by a lockdown, a security module or a container";
+	for (unsigned int i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (refusals[i].about == about)
+			return refusals[i].text;
+	}
+	return "run as root";
 }
 
 const char *advice(enum advice_about about, int error)

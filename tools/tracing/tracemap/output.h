@@ -58,7 +58,8 @@ void output_free(struct output *out);
 /*
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came
  * while the reader did not read; -ETIMEDOUT if the reader did not take it within
- * OUTPUT_PATIENCE_MS after a signal or the deadline, unless @waits is set; or another negative errno of write().
+ * OUTPUT_PATIENCE_MS after a signal or the deadline, unless @waits is set; or another
+ * negative errno of write().
  */
 int output_flush(struct output *out);
 

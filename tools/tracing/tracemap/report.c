@@ -273,8 +273,8 @@ static int check_file(const struct report *r)
 		return -error;
 	}
 	if (S_ISDIR(st.st_mode)) {
-		say("%s: it is a folder: name the trace.dat in it, such as %s/trace.dat", r->opt.file,
-		    r->opt.file);
+		say("%s: it is a folder: name the trace.dat in it, such as %s/trace.dat",
+		    r->opt.file, r->opt.file);
 		return -EISDIR;
 	}
 	if (S_ISREG(st.st_mode) && !st.st_size) {
