@@ -580,7 +580,7 @@ bool trace_head_begins(FILE *file)
 
 bool trace_head_magic(const char *begin)
 {
-	return !memcmp(begin, begins, TRACE_HEAD_MAGIC_SIZE);
+	return trace_head_magic_cut(begin, TRACE_HEAD_MAGIC_SIZE);
 }
 
 bool trace_head_magic_cut(const char *begin, size_t size)

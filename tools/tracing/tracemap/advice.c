@@ -18,22 +18,36 @@ struct line {
 	const char *text;
 };
 
+#define LET_A_GROUP_READ \
+	"run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing"
+
 static const struct line lines[] = {
 	{ ABOUT_TRACEFS, ENOENT,
 	  "there is no tracefs: mount -t tracefs nodev /sys/kernel/tracing, as root" },
 
+	/* Where a user who is not root is refused, EACCES stands for EPERM, too. */
+	{ ABOUT_INSTANCE, EACCES, LET_A_GROUP_READ },
 	{ ABOUT_INSTANCE, ENOENT, "there is no such instance: mkdir makes one" },
 	{ ABOUT_INSTANCE, EBUSY, "a process has a file of it open, or has mapped its buffers" },
 
+	{
+		ABOUT_NEW, EACCES,
+		"making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it",
+	},
 	{ ABOUT_NEW, EEXIST, "there is such an instance already" },
 	{ ABOUT_NEW, ENOMEM, "not enough memory for another set of buffers" },
 
+	{
+		ABOUT_SETTING, EACCES,
+		"changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it",
+	},
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "another process maps or reads the buffers" },
 	{ ABOUT_SETTING, ENOTUNIQ,
 	  "the CPUs have buffers of different sizes, which could not be restored" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
 
+	{ ABOUT_BUFFER, EACCES, LET_A_GROUP_READ },
 	{ ABOUT_BUFFER, EBUSY, "a snapshot uses the buffers: remove snapshot and histogram triggers,"
 		" and latency tracers (echo nop >current_tracer); or use --way read" },
 	{ ABOUT_BUFFER, ENODEV, "this kernel cannot map trace buffers: use --way read" },
@@ -55,51 +69,31 @@ static const struct line lines[] = {
 	{ ABOUT_COMMAND, ENOEXEC, "it is no program" },
 };
 
-/* What takes root, by whoever is not. */
-static const struct {
-	enum advice_about	about;
-	const char		*text;
-} refusals[] = {
-	{
-		ABOUT_SETTING,
-		"changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it",
-	},
-	{
-		ABOUT_NEW,
-		"making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it",
-	},
-	{
-		ABOUT_INSTANCE,
-		"run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing",
-	},
-	{
-		ABOUT_BUFFER,
-		"run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing",
-	},
-};
-
-static const char *refusal(enum advice_about about)
+/* What @lines has for exactly this errno, or NULL */
+static const char *find_text(enum advice_about about, int error)
 {
-	if (!geteuid())
-		return "root may not either: by a lockdown, a security module or a container";
-	for (unsigned int i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		if (refusals[i].about == about)
-			return refusals[i].text;
+	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (lines[i].about == about && lines[i].error == error)
+			return lines[i].text;
 	}
-	return "run as root";
+	return NULL;
+}
+
+bool advice_refused(int error)
+{
+	return abs(error) == EACCES || abs(error) == EPERM;
 }
 
 const char *advice(enum advice_about about, int error)
 {
-	bool refused = abs(error) == EACCES || abs(error) == EPERM;
+	const char *text;
 
-	if (refused && about != ABOUT_OUTPUT && about != ABOUT_COMMAND)
-		return refusal(about);
-	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		if (lines[i].about == about && lines[i].error == abs(error))
-			return lines[i].text;
-	}
-	return NULL;
+	if (!advice_refused(error) || about == ABOUT_OUTPUT || about == ABOUT_COMMAND)
+		return find_text(about, abs(error));
+	if (!geteuid())
+		return "root may not either: by a lockdown, a security module or a container";
+	text = find_text(about, EACCES);
+	return text ? text : "run as root";
 }
 
 void say(const char *format, ...)

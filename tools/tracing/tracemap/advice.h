@@ -6,6 +6,8 @@
 #ifndef _TRACEMAP_ADVICE_H
 #define _TRACEMAP_ADVICE_H
 
+#include <stdbool.h>
+
 /* What was being done when an errno occurred */
 enum advice_about {
 	ABOUT_TRACEFS,	/* to find tracefs, or to look into it */
@@ -29,5 +31,14 @@ int complain(enum advice_about about, int error, const char *format, ...)
 
 /* What @error means and what to do about it; NULL where strerror() says everything. */
 const char *advice(enum advice_about about, int error);
+
+/* Whether the errno, negative or positive, says that the user may not do that */
+bool advice_refused(int error);
+
+/* What is put behind a noun of which there are @nr */
+static inline const char *plural(unsigned long long nr)
+{
+	return nr == 1 ? "" : "s";
+}
 
 #endif /* _TRACEMAP_ADVICE_H */

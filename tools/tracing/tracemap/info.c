@@ -229,8 +229,8 @@ static const char *mapping(const struct info *info)
 static const char *reason(const struct info *info)
 {
 	int error = info->error ? info->error : info->tried;
-	bool refused = error == EACCES || error == EPERM;
-	const char *text = advice(info->error || refused ? ABOUT_TRACEFS : ABOUT_NEW, error);
+	bool other = info->error || advice_refused(error);
+	const char *text = advice(other ? ABOUT_TRACEFS : ABOUT_NEW, error);
 
 	return text ? text : strerror(error);
 }
@@ -238,9 +238,7 @@ static const char *reason(const struct info *info)
 /* Verbs that read an existing instance need less than those that make one. */
 static const char *reason_of_reading(const struct info *info)
 {
-	bool refused = info->tried == EACCES || info->tried == EPERM;
-
-	if (refused && has_index(info))
+	if (advice_refused(info->tried) && has_index(info))
 		return "run as root, or read an instance that is there, by -i";
 	return reason(info);
 }
@@ -257,7 +255,7 @@ struct verb_note {
 static const struct verb_note report_note = { "report", true, "from a file" };
 #else
 static const struct verb_note report_note = {
-	"report", false, "not in this build, which lacks libtracecmd: use trace-cmd report"
+	"report", false, NO_REPORT
 };
 #endif
 
@@ -305,7 +303,7 @@ static void print_mapping(const struct info *info)
 
 static void print_functions(const struct info *info)
 {
-	bool refused = info->functions == EACCES || info->functions == EPERM;
+	bool refused = advice_refused(info->functions);
 	const char *why = advice(refused ? ABOUT_TRACEFS : ABOUT_SETTING, info->functions);
 
 	if (!knows_ways(info))

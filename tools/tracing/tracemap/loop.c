@@ -113,11 +113,16 @@ static bool add_cpus(struct tracemap *t, const struct loop_verb *verb, void *arg
 	return ret >= 0;
 }
 
+/* A signal, the end of the command or of the time ends the loop. */
+static bool is_ended(struct loop *loop)
+{
+	return stop_signals() || (loop->child.pid && child_ended(&loop->child)) ||
+	       (loop->deadline && now_ns() >= loop->deadline);
+}
+
 static bool is_over(struct loop *loop, const struct loop_verb *verb, void *arg)
 {
-	return verb->is_over(arg) || stop_signals() ||
-	       (loop->child.pid && child_ended(&loop->child)) ||
-	       (loop->deadline && now_ns() >= loop->deadline);
+	return verb->is_over(arg) || is_ended(loop);
 }
 
 bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *verb, void *arg)
@@ -147,8 +152,7 @@ int loop_timeout(const struct loop *loop, int ms)
 
 void loop_wait_for_child(struct loop *loop)
 {
-	while (loop->child.pid && !child_ended(&loop->child) && !stop_signals() &&
-	       (!loop->deadline || now_ns() < loop->deadline))
+	while (loop->child.pid && !is_ended(loop))
 		stop_wait(loop->child.fd, loop_timeout(loop, CHILD_MS));
 }
 

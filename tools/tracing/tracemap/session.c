@@ -66,7 +66,7 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 	if (asked == TRACEMAP_CONSUME && cannot_be_mapped(session, cpu))
 		why = ", as a snapshot trigger or a latency tracer keeps them from being mapped";
 	say("instance %s, %u CPU%s, way: %s%s", session->name, tracemap_nr_cpus(t),
-	    tracemap_nr_cpus(t) == 1 ? "" : "s", tracemap_way_name(tracemap_cpu_way(cpu)), why);
+	    plural(tracemap_nr_cpus(t)), tracemap_way_name(tracemap_cpu_way(cpu)), why);
 	if (!session->own && text_file_nothing_traced(session->dir))
 		say("no event is enabled in instance %s now: -e EVENT enables one while this runs; echo 1 >%s/events/sched/enable enables those of sched until they are disabled",
 		    session->name, session->dir);

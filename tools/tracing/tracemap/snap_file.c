@@ -128,10 +128,11 @@ static int take_cpu(struct taker *k)
 
 	k->missed = 0;
 	while (ret >= 0 && may_take(k->s, k->i)) {
-		if (snapshot_stops(k->s) && !k->s->consumes)
-			return -EINTR;
-		if (k->s->stopped)
+		if (snapshot_stops(k->s)) {
+			if (!k->s->consumes)
+				return -EINTR;
 			break;
+		}
 		ret = tracemap_cpu_fetch(cpu, &b);
 		if (!ret && k->s->consumes)
 			break;

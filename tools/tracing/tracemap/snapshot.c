@@ -294,11 +294,6 @@ static void say_lost(const struct snapshot *s, unsigned int i)
 		    cpu, c->unknown ? "at least " : "", all - lost);
 }
 
-static const char *plural(unsigned long long nr)
-{
-	return nr == 1 ? "" : "s";
-}
-
 void snapshot_say(const struct snapshot *s, const char *what)
 {
 	double from = s->now > s->first ? (s->now - s->first) / 1e9 : 0;

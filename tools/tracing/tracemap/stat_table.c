@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "advice.h"
 #include "stat.h"
 
 /* Columns of the row beside bar and mappers; those two share what is left. */
@@ -119,7 +120,7 @@ static void draw_instance(struct drawing *d, const struct panel *p)
 	char text[128];
 
 	snprintf(text, sizeof(text), "%s %s, %u CPU%s", strcmp(p->name, "/") ?
-		 "Instance" : "The top level,", p->name, p->nr, p->nr == 1 ? "" : "s");
+		 "Instance" : "The top level,", p->name, p->nr, plural(p->nr));
 	draw_text(d, COLOUR_BOLD, text);
 }
 

@@ -11,7 +11,10 @@
 #include "verbs.h"
 
 #ifndef HAVE_LIBTRACECMD
-/* Completion and manual have the verb: whoever asks for its help is told, too. */
+/*
+ * Completion and manual offer the verb in every build. So a user who calls it, even for its help,
+ * gets this message.
+ */
 static int no_report(int argc, char **argv)
 {
 	(void)argc;
@@ -34,7 +37,7 @@ static const struct verb verbs[] = {
 #ifdef HAVE_LIBTRACECMD
 	{ "report", cmd_report, "print the events of such a file" },
 #else
-	{ "report", no_report, "not in this build, which lacks libtracecmd: use trace-cmd report" },
+	{ "report", no_report, NO_REPORT },
 #endif
 	{ "snap", cmd_snap, "print or write what the buffers hold now, and consume nothing" },
 	{ "stat", cmd_stat, "watch how full the buffers are, and what is lost" },

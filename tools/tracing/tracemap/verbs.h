@@ -18,6 +18,9 @@ enum {
 	EXIT_NO_COMMAND	= 127,
 };
 
+/* What stands beside the verb report where libtracecmd does not exist */
+#define NO_REPORT "not in this build, which lacks libtracecmd: use trace-cmd report"
+
 /* Each parses its own options, which are behind argv[0], and returns an exit status. */
 int cmd_stream(int argc, char **argv);
 int cmd_record(int argc, char **argv);
