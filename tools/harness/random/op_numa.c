@@ -67,8 +67,8 @@ static bool pages_begin(const struct order *o, struct answer *a)
 }
 
 /*
- * A page that nobody has touched is not there yet. On Linux 6.12 the zero page comes behind
- * the meta page of large sub-buffers, which is on no node.
+ * The kernel makes a page when a worker first touches it. On Linux 6.12 it maps the zero page
+ * behind the meta page of large sub-buffers, and says of that one that it is on no node.
  */
 static bool may_be_on_none(const struct order *o, int why)
 {
