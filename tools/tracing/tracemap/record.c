@@ -53,6 +53,7 @@ struct request {
 	const char *output;		/* its name */
 	bool piped;			/* it is standard output */
 	const char *restore;		/* a file: only finish it */
+	bool records;			/* an option was given that has no meaning for that */
 	char **command;
 	enum tracemap_way way;
 	double duration;		/* seconds, 0: no limit */
@@ -198,10 +199,9 @@ static int check_restore(const struct request *request)
 		say("--restore moves the events as they are: it goes with no --compress; trace-cmd convert --compression zstd compresses a file");
 		return -EINVAL;
 	}
-	if (!request->command && !request->selection.instance &&
-	    selection_is_empty(&request->selection))
+	if (!request->command && !request->records)
 		return 0;
-	say("--restore records nothing: it goes with no events, tracer, instance or command");
+	say("--restore records nothing: the only other option it goes with is -q");
 	return -EINVAL;
 }
 
@@ -229,6 +229,7 @@ static int parse(struct request *request, int argc, char **argv)
 		ret = parse_option(request, option, optarg);
 		if (ret)
 			return ret;
+		request->records |= option != OPTION_RESTORE && option != 'q';
 	}
 	ret = selection_command(&request->selection, argc, argv, &request->command);
 	if (!ret && request->restore)
