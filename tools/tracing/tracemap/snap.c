@@ -136,7 +136,11 @@ static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 	return 0;
 }
 
-static int add_taken(struct snap *s, struct tracemap_merge *m)
+/*
+ * No other reader gets what was consumed. So an error, which sets @failed, ends the taking, and
+ * what was taken before it is printed.
+ */
+static int add_taken(struct snap *s, struct tracemap_merge *m, int *failed)
 {
 	struct tracemap_source source = { .size = sizeof(source), .next = taken_next };
 	int ret = 0;
@@ -145,33 +149,33 @@ static int add_taken(struct snap *s, struct tracemap_merge *m)
 	if (!s->taken)
 		return complain(ABOUT_BUFFER, ENOMEM, "%s", s->request.name);
 	s->out.waits = true;
-	for (unsigned int i = 0; i < s->shot.nr_cpus && !ret; i++) {
+	for (unsigned int i = 0; i < s->shot.nr_cpus && !ret && !*failed; i++) {
 		source.arg = &s->taken[i];
 		source.cpu = tracemap_cpu_number(tracemap_get_cpu(s->shot.t, i));
-		ret = taken_fill(&s->taken[i], &s->shot, i);
-		if (!ret)
-			ret = tracemap_merge_add_source(m, &source);
+		*failed = taken_fill(&s->taken[i], &s->shot, i);
+		ret = tracemap_merge_add_source(m, &source);
 	}
-	return ret;
+	return ret ? complain(ABOUT_BUFFER, ret, "merging") : 0;
 }
 
-static int add_sources(struct snap *s, struct tracemap_merge *m)
+static int add_sources(struct snap *s, struct tracemap_merge *m, int *failed)
 {
-	int ret = s->shot.consumes ? 0 : tracemap_merge_add_all(m, s->shot.t);
+	int ret;
 
-	if (ret)
-		return complain(ABOUT_BUFFER, ret, "merging");
-	return s->shot.consumes ? add_taken(s, m) : 0;
+	if (s->shot.consumes)
+		return add_taken(s, m, failed);
+	ret = tracemap_merge_add_all(m, s->shot.t);
+	return ret ? complain(ABOUT_BUFFER, ret, "merging") : 0;
 }
 
 static int print_all(struct snap *s, struct tracemap_merge *m)
 {
-	int error = print_header(s);
-	int ret = add_sources(s, m);
+	int failed = 0, error = print_header(s);
+	int ret = add_sources(s, m, &failed);
 
 	if (ret)
 		return ret;
-	ret = print_merged(s, m, &error);
+	ret = print_merged(s, m, &error) ?: failed;
 	if (!error && !s->opt.json) {
 		output_begin_line(&s->out);
 		tracemap_text_end(s->decoder, &s->out.line);

@@ -33,14 +33,17 @@ static void add(struct taken *taken, const struct tracemap_record *rec)
 		.is_event = rec->data,
 		.has_missed = rec->missed,
 	};
+	size_t before = taken->records.size;
 
 	bytes_add(&taken->records, &head, sizeof(head));
 	if (rec->missed)
 		bytes_add_u64(&taken->records, rec->missed);
-	if (!rec->data)
-		return;
-	bytes_add(&taken->records, rec->data, rec->size);
-	bytes_add(&taken->records, zeros, round_up(rec->size) - rec->size);
+	if (rec->data) {
+		bytes_add(&taken->records, rec->data, rec->size);
+		bytes_add(&taken->records, zeros, round_up(rec->size) - rec->size);
+	}
+	if (taken->records.error)
+		taken->records.size = before;	/* it is whole, or not there */
 }
 
 static void add_batch(struct taken *taken, struct snapshot *s, unsigned int i,
