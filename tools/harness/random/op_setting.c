@@ -298,17 +298,11 @@ static const char *judge_percent(const struct order *o, const struct answer *a)
 
 /* ---- CPUs ---- */
 
-/* One is killed in a storm. Where a killed task makes a CPU's buffer, Linux warns. */
-static bool is_killed(const struct order *o)
-{
-	return storm && o->worker == 0;
-}
-
 static bool choose_hotplug(struct order *o)
 {
 	o->cpu = nr_cpus - 1;
 	o->value = !online[o->cpu];
-	return nr_cpus > 1 && !is_killed(o);
+	return nr_cpus > 1;
 }
 
 static void perform_hotplug(const struct order *o, struct answer *a)
@@ -337,8 +331,6 @@ static bool choose_mkdir(struct order *o)
 	o->inst = 1 + below(INSTANCES - 1);
 	/* It has no buffer for a CPU that is away, until that comes up. */
 	if (!storm && !online[nr_cpus - 1])
-		return false;
-	if (is_killed(o))
 		return false;
 	return !instances[o->inst].exists || one_in(20);
 }

@@ -846,31 +846,14 @@ TEST_F_TIMEOUT(map, reset_without_memory_is_done_or_not, FAULT_TIMEOUT)
 
 #define INSTANCE_DIR	TRACEFS_DIR "/instances/rbtest-fault"
 
-/*
- * With one CPU: the ring buffer warns, as it always did, if there is no memory for
- * the buffer of another one.
- */
-FIXTURE(instances) {
-	int	offline;
-};
+FIXTURE(instances) {};
 
 FIXTURE_SETUP(instances)
 {
-	struct trace_instance ti;
-
-	/* It knows the CPUs. */
-	ASSERT_EQ(0, instance_open(&ti, false, 0));
-	self->offline = ti.cpu;
-	ASSERT_EQ(0, run_on_cpu(ti.other_cpu));
-	ASSERT_EQ(0, instance_close(&ti));
-	ASSERT_EQ(0, switch_cpu_online(self->offline, false));
 	ASSERT_EQ(0, faults_allow());
 }
 
-FIXTURE_TEARDOWN(instances)
-{
-	EXPECT_EQ(0, switch_cpu_online(self->offline, true));
-}
+FIXTURE_TEARDOWN(instances) {}
 
 static int make_instance(void)
 {

@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 
 #include "map_fixture.h"
@@ -753,6 +755,53 @@ TEST_F(removal, spliced_sub_buffers_outlive_the_instance)
 	close(pipes[0]);
 	close(pipes[1]);
 	free(out);
+}
+
+/* Make an instance, and die by SIGALRM after @us, as by Ctrl-C. */
+static void make_and_die(const char *dir, unsigned int us)
+{
+	struct itimerval soon = { .it_value.tv_usec = us };
+
+	signal(SIGALRM, SIG_DFL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	mkdir(dir, 0755);
+	_exit(0);
+}
+
+/* Has the kernel warned since it was booted? */
+static bool has_warned(void)
+{
+	char text[32] = "";
+
+	read_file("/proc/sys/kernel/tainted", text, sizeof(text));
+	return strtol(text, NULL, 10) & (1 << 9);
+}
+
+/* MEM-8: A task that is about to die gets no memory for the buffers. */
+TEST(mkdir_by_a_task_that_is_killed_leaves_nothing_and_warns_of_nothing)
+{
+	const char *dir = TRACEFS_DIR "/instances/rbtest-killed";
+	unsigned int us, refused = 0;
+	int status;
+	pid_t pid;
+
+	if (has_warned())
+		SKIP(return, "the kernel has warned before: boot it anew");
+	for (us = 100; us <= 10000; us += 100) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			make_and_die(dir, us);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		if (!WIFSIGNALED(status) || !rmdir(dir))
+			continue;
+		EXPECT_EQ(ENOENT, errno);
+		refused++;
+	}
+	EXPECT_LT(0, refused);
+	EXPECT_FALSE(has_warned());
+	ASSERT_EQ(0, mkdir(dir, 0755));
+	EXPECT_EQ(0, rmdir(dir));
 }
 
 TEST_HARNESS_MAIN
