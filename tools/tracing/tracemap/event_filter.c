@@ -1,67 +1,370 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters by libtraceevent. Expressions that it accepts although they make no
- * sense are refused.
+ * Filters of events. Those of libtraceevent compare signed numbers as if they had no sign, take
+ * "-1" for something that is always true, and find no text in the event print.
  */
+#include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advice.h"
 #include "event_filter.h"
-#include "values.h"
+#include "fields.h"
 
-/* libtraceevent takes the name of a field that the event does not have for FALSE. */
-static bool never_matches(struct tep_event_filter *filter, int id)
+#define DEPTH_MAX	100	/* of parentheses and ! */
+
+enum test {
+	TEST_ALL, TEST_ANY, TEST_NOT,
+	TEST_EQUAL, TEST_UNEQUAL,
+	TEST_LESS, TEST_AT_MOST, TEST_MORE, TEST_AT_LEAST, TEST_BITS,
+	TEST_LIKE, TEST_REGEX, TEST_NO_REGEX,
+};
+
+struct event_filter {
+	enum test test;
+	struct event_filter *left, *right;	/* of TEST_ALL and _ANY; TEST_NOT has @left */
+	bool is_cpu;				/* a comparison of the record's CPU */
+	struct field_place place;		/* or of this field */
+	bool has_text, has_regex;
+	uint64_t number;
+	char *text;
+	regex_t regex;
+};
+
+struct parser {
+	const char *at;
+	struct tep_event *event;
+	unsigned int depth;
+	bool no_memory;
+	char why[256];		/* what is wrong; empty: nothing is */
+};
+
+/* ---- Matching ---- */
+
+static bool text_matches(const struct event_filter *f, const struct field_value *value)
 {
-	char *text = tep_filter_make_string(filter, id);
-	bool never = text && !strcmp(text, "FALSE");
+	regmatch_t part = { .rm_eo = value->length };
 
-	free(text);
-	return never;
+	if (f->has_regex)
+		return !regexec(&f->regex, value->text, 1, &part, REG_STARTEND) !=
+			(f->test == TEST_NO_REGEX);
+	return (value->length == strlen(f->text) &&
+		!memcmp(value->text, f->text, value->length)) == (f->test == TEST_EQUAL);
 }
 
-/* libtraceevent accepts these, although they have no meaning. */
-static const char *wrong_with(const char *filter)
+static bool number_matches(const struct event_filter *f, const struct field_value *value)
 {
-	size_t length = strlen(filter);
+	uint64_t number = value->number, other = f->number;
+	bool less = value->is_signed ? (int64_t)number < (int64_t)other : number < other;
 
-	while (length && filter[length - 1] == ' ')
-		length--;
-	if (!length || strchr("<>=!&|~(", filter[length - 1]))
-		return "something is missing at its end";
-	for (const char *at = filter; (at = strchr(at, '~')); at++) {
-		if (at == filter || !strchr("=!", at[-1]))
-			return "use =~ and a regular expression";
+	switch (f->test) {
+	case TEST_EQUAL:
+		return number == other;
+	case TEST_UNEQUAL:
+		return number != other;
+	case TEST_LESS:
+		return less;
+	case TEST_AT_MOST:
+		return less || number == other;
+	case TEST_MORE:
+		return !less && number != other;
+	case TEST_AT_LEAST:
+		return !less;
+	default:
+		return number & other;
 	}
+}
+
+bool event_filter_match(const struct event_filter *f, const struct tracemap_record *rec)
+{
+	struct field_value value = { .number = rec->cpu };
+
+	switch (f->test) {
+	case TEST_ALL:
+		return event_filter_match(f->left, rec) && event_filter_match(f->right, rec);
+	case TEST_ANY:
+		return event_filter_match(f->left, rec) || event_filter_match(f->right, rec);
+	case TEST_NOT:
+		return !event_filter_match(f->left, rec);
+	default:
+		if (!f->is_cpu && !field_place_get(&f->place, rec->data, rec->size, &value))
+			return false;
+		return f->has_text ? text_matches(f, &value) : number_matches(f, &value);
+	}
+}
+
+/* ---- Parsing ---- */
+
+void event_filter_free(struct event_filter *f)
+{
+	if (!f)
+		return;
+	event_filter_free(f->left);
+	event_filter_free(f->right);
+	if (f->has_regex)
+		regfree(&f->regex);
+	free(f->text);
+	free(f);
+}
+
+/* Note the first thing that is wrong. Returns false. */
+static bool wrong(struct parser *p, const char *format, const char *what)
+{
+	if (!*p->why)
+		snprintf(p->why, sizeof(p->why), format, what);
+	return false;
+}
+
+static bool not_understood(struct parser *p)
+{
+	if (!*p->at)
+		return wrong(p, "something is missing at its %s", "end");
+	return wrong(p, "it is not understood from '%s' on", p->at);
+}
+
+static bool skip(struct parser *p, const char *token)
+{
+	p->at += strspn(p->at, " \t\n");
+	if (strncmp(p->at, token, strlen(token)))
+		return false;
+	p->at += strlen(token);
+	return true;
+}
+
+static struct event_filter *node(struct parser *p, enum test test, struct event_filter *left,
+				 struct event_filter *right)
+{
+	struct event_filter *f = calloc(1, sizeof(*f));
+
+	if (!f) {
+		event_filter_free(left);
+		event_filter_free(right);
+		p->no_memory = true;
+		return NULL;
+	}
+	f->test = test;
+	f->left = left;
+	f->right = right;
+	return f;
+}
+
+static bool take_field(struct parser *p, struct event_filter *f, char *name, size_t size)
+{
+	size_t length = 0;
+
+	skip(p, "");
+	while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
+		length++;
+	if (!length || isdigit((unsigned char)*p->at))
+		return not_understood(p);
+	snprintf(name, size, "%.*s", (int)length, p->at);
+	p->at += length;
+	f->is_cpu = !strcmp(name, "CPU");
+	if (!f->is_cpu && !field_place_find(&f->place, p->event, name))
+		return wrong(p, "it has no field %s that is a number or a text", name);
+	f->has_text = !f->is_cpu && field_place_is_text(&f->place);
+	return true;
+}
+
+static bool take_operator(struct parser *p, struct event_filter *f, const char *name)
+{
+	static const struct {
+		const char *token;
+		enum test test;
+		bool of_number, of_text;
+	} operators[] = {
+		{ "==", TEST_EQUAL, true, true }, { "!=", TEST_UNEQUAL, true, true },
+		{ "=~", TEST_REGEX, false, true }, { "!~", TEST_NO_REGEX, false, true },
+		{ "<=", TEST_AT_MOST, true, false }, { ">=", TEST_AT_LEAST, true, false },
+		{ "<", TEST_LESS, true, false }, { ">", TEST_MORE, true, false },
+		{ "&", TEST_BITS, true, false }, { "~", TEST_LIKE, false, true },
+	};
+
+	for (unsigned int i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+		if (!skip(p, operators[i].token))
+			continue;
+		f->test = operators[i].test;
+		if (f->has_text ? operators[i].of_text : operators[i].of_number)
+			return true;
+		if (f->has_text)
+			return wrong(p, "%s is a text, for ==, !=, ~, =~ or !~", name);
+		return wrong(p, "%s is a number, for ==, !=, <, <=, >, >= or &", name);
+	}
+	return not_understood(p);
+}
+
+/* The number as the field has it: 0xffffffff is -1 in a signed one of 32 bits. */
+static bool fit(struct event_filter *f, uint64_t number)
+{
+	unsigned int shift = f->is_cpu || f->place.size >= 8 ? 0 : 64 - 8 * f->place.size;
+	uint64_t u = number << shift >> shift, s = (uint64_t)((int64_t)(number << shift) >> shift);
+
+	f->number = f->place.is_signed ? s : u;
+	return number == u || number == s;
+}
+
+static bool take_number(struct parser *p, struct event_filter *f, const char *name)
+{
+	char *end;
+
+	skip(p, "");
+	if (*p->at == '"' || *p->at == '\'')
+		return wrong(p, "%s is a number, and no text", name);
+	if (!isdigit((unsigned char)p->at[*p->at == '-']))
+		return not_understood(p);
+	errno = 0;
+	if (!fit(f, strtoull(p->at, &end, 0)) || errno)
+		return wrong(p, "the number is too large for %s", name);
+	if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
+		return not_understood(p);
+	p->at = end;
+	return true;
+}
+
+/* A pattern of the kernel, where * and ? stand for any characters, as a regular expression */
+static char *regex_of(const char *pattern)
+{
+	char *regex = malloc(2 * strlen(pattern) + 3), *to = regex;
+
+	if (!regex)
+		return NULL;
+	*to++ = '^';
+	for (; *pattern; pattern++) {
+		if (*pattern == '*')
+			*to++ = '.';
+		else if (strchr("^$.|+(){}\\", *pattern))
+			*to++ = '\\';
+		*to++ = *pattern == '?' ? '.' : *pattern;
+		if (*pattern == '[' && pattern[1] == '!') {
+			*to++ = '^';
+			pattern++;
+		}
+	}
+	strcpy(to, "$");
+	return regex;
+}
+
+static bool compile(struct parser *p, struct event_filter *f)
+{
+	char *like = f->test == TEST_LIKE ? regex_of(f->text) : NULL, why[128];
+	int ret;
+
+	if (f->test == TEST_LIKE && !like) {
+		p->no_memory = true;
+		return false;
+	}
+	ret = regcomp(&f->regex, like ? like : f->text, REG_EXTENDED | REG_NOSUB);
+	free(like);
+	f->has_regex = !ret;
+	if (!ret)
+		return true;
+	regerror(ret, &f->regex, why, sizeof(why));
+	return wrong(p, "%s", why);
+}
+
+static bool take_text(struct parser *p, struct event_filter *f, const char *name)
+{
+	const char *end;
+
+	skip(p, "");
+	if (*p->at != '"' && *p->at != '\'')
+		return *p->at ? wrong(p, "%s is a text, which is compared with a text in quotes",
+				      name) : not_understood(p);
+	end = strchr(p->at + 1, *p->at);
+	if (!end)
+		return wrong(p, "the text that %s is compared with has no quote at its end", name);
+	f->text = strndup(p->at + 1, end - p->at - 1);
+	p->at = end + 1;
+	if (f->text)
+		return f->test == TEST_EQUAL || f->test == TEST_UNEQUAL || compile(p, f);
+	p->no_memory = true;
+	return false;
+}
+
+static struct event_filter *comparison(struct parser *p)
+{
+	struct event_filter *f = node(p, TEST_EQUAL, NULL, NULL);
+	char name[128];
+
+	if (f && take_field(p, f, name, sizeof(name)) && take_operator(p, f, name) &&
+	    (f->has_text ? take_text(p, f, name) : take_number(p, f, name)))
+		return f;
+	event_filter_free(f);
 	return NULL;
 }
 
-int event_filter_add(struct tep_event_filter **filter, struct tep_handle *tep, int id,
-		     const char *name, const char *option, const char *text)
-{
-	const char *wrong = wrong_with(text);
-	char line[4096], why[256];
-	enum tep_errno ret;
+static struct event_filter *any(struct parser *p);
 
-	if (wrong)
-		return value_wrong(option, text, wrong);
-	if (!*filter)
-		*filter = tep_filter_alloc(tep);
-	if (!*filter)
-		return -ENOMEM;
-	if ((size_t)snprintf(line, sizeof(line), "%s:%s", name, text) >= sizeof(line))
-		return value_wrong(option, text, "it is too long");
-	*strchr(line, ':') = '/';
-	ret = tep_filter_add_filter_str(*filter, line);
-	if (ret < 0)
-		tep_filter_strerror(*filter, ret, why, sizeof(why));
-	else if (never_matches(*filter, id))
-		snprintf(why, sizeof(why), "no event can match it: does it have these fields?");
-	else
+static struct event_filter *one(struct parser *p)
+{
+	struct event_filter *f;
+
+	if (++p->depth > DEPTH_MAX) {
+		wrong(p, "%s", "it is nested too deeply");
+		return NULL;
+	}
+	if (skip(p, "!")) {
+		f = one(p);
+		f = f ? node(p, TEST_NOT, f, NULL) : NULL;
+	} else if (skip(p, "(")) {
+		f = any(p);
+		if (f && !skip(p, ")")) {
+			not_understood(p);
+			event_filter_free(f);
+			f = NULL;
+		}
+	} else {
+		f = comparison(p);
+	}
+	p->depth--;
+	return f;
+}
+
+/* One or more of what @take takes, between @token */
+static struct event_filter *chain(struct parser *p, const char *token, enum test test,
+				  struct event_filter *(*take)(struct parser *p))
+{
+	struct event_filter *f = take(p), *next;
+
+	while (f && skip(p, token)) {
+		next = take(p);
+		if (!next) {
+			event_filter_free(f);
+			return NULL;
+		}
+		f = node(p, test, f, next);
+	}
+	return f;
+}
+
+static struct event_filter *all(struct parser *p)
+{
+	return chain(p, "&&", TEST_ALL, one);
+}
+
+static struct event_filter *any(struct parser *p)
+{
+	return chain(p, "||", TEST_ANY, all);
+}
+
+int event_filter_new(struct event_filter **filter, struct tep_event *event, const char *name,
+		     const char *text)
+{
+	struct parser p = { .at = text, .event = event };
+
+	*filter = any(&p);
+	skip(&p, "");
+	if (*filter && !*p.at)
 		return 0;
-	say("%s does not take the filter '%s': %s", name, text, why);
+	if (*filter)
+		not_understood(&p);
+	event_filter_free(*filter);
+	*filter = NULL;
+	if (p.no_memory)
+		return -ENOMEM;
+	say("%s does not take the filter '%s': %s", name, text, p.why);
 	return -EINVAL;
 }

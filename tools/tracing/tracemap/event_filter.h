@@ -7,12 +7,21 @@
 
 #include <event-parse.h>
 
+#include "tracemap.h"
+
+struct event_filter;
+
 /*
- * Add to @filter, which is made if it is NULL, that an event with this id and @name, which is
- * "system:event", has to match @text. The user gave it by @option. Returns 0, or a negative
- * errno, with a message unless it is -ENOMEM.
+ * Parse @text for @event: comparisons of a field, or of CPU, with a number or a text in quotes,
+ * with !, &&, || and parentheses. The operators are those of the kernel's filters, and =~ and !~
+ * for extended regular expressions. @name is "system:event". Sets @filter, which
+ * event_filter_free() frees. Returns 0, or a negative errno, with a message unless it is -ENOMEM.
  */
-int event_filter_add(struct tep_event_filter **filter, struct tep_handle *tep, int id,
-		     const char *name, const char *option, const char *text);
+int event_filter_new(struct event_filter **filter, struct tep_event *event, const char *name,
+		     const char *text);
+void event_filter_free(struct event_filter *filter);
+
+/* An event that is too short to have a field does not match a comparison with it. */
+bool event_filter_match(const struct event_filter *filter, const struct tracemap_record *rec);
 
 #endif /* _TRACEMAP_EVENT_FILTER_H */

@@ -20,12 +20,6 @@ enum field_kind {
 	FIELD_RELATIVE,		/* the same, with the offset from the end of the word */
 };
 
-struct field_place {
-	uint8_t kind;
-	bool is_signed, is_address;
-	uint16_t offset, size;
-};
-
 /* Addresses of code are numbers in some formats, but have these names then. */
 static bool is_address(const struct tep_format_field *field)
 {
@@ -59,21 +53,32 @@ static enum field_kind kind_of(const struct tep_format_field *field)
 	return field->flags & TEP_FIELD_IS_RELATIVE ? FIELD_RELATIVE : FIELD_DYNAMIC;
 }
 
-/* Look again for an event that is not known yet; the decoder limits how often. */
-static void look(struct fields *f, int id, struct field_place *place)
+bool field_place_find(struct field_place *place, struct tep_event *event, const char *name)
 {
-	struct tep_event *event = tracemap_decoder_event(f->decoder, id);
-	struct tep_format_field *field = event ? tep_find_any_field(event, f->name) : NULL;
+	struct tep_format_field *field = tep_find_any_field(event, name);
 
-	if (!event)
-		return;
 	place->kind = kind_of(field);
 	if (!field)
-		return;
+		return false;
 	place->is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 	place->is_address = is_address(field);
 	place->offset = field->offset;
 	place->size = field->size;
+	return place->kind > FIELD_NONE;
+}
+
+bool field_place_is_text(const struct field_place *place)
+{
+	return place->kind > FIELD_NUMBER;
+}
+
+/* Look again for an event that is not known yet; the decoder limits how often. */
+static void look(struct fields *f, int id, struct field_place *place)
+{
+	struct tep_event *event = tracemap_decoder_event(f->decoder, id);
+
+	if (event)
+		field_place_find(place, event, f->name);
 }
 
 static const struct field_place *place_of(struct fields *f, int id)
@@ -144,6 +149,22 @@ static bool load_text(const struct field_place *place, const unsigned char *data
 	if (place->kind != FIELD_ARRAY && !follow(place, data, size, value))
 		return false;
 	value->length = strnlen(value->text, value->length);
+	if (value->length && value->text[value->length - 1] == '\n')
+		value->length--;
+	return true;
+}
+
+bool field_place_get(const struct field_place *place, const void *data, uint32_t size,
+		     struct field_value *value)
+{
+	if (place->kind <= FIELD_NONE || (uint32_t)place->offset + place->size > size)
+		return false;
+	value->text = NULL;
+	value->is_signed = place->is_signed;
+	value->is_address = place->is_address;
+	if (place->kind != FIELD_NUMBER)
+		return load_text(place, data, size, value);
+	load_number(place, (const unsigned char *)data + place->offset, value);
 	return true;
 }
 
@@ -156,15 +177,7 @@ bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_
 		return false;
 	memcpy(&id, data, sizeof(id));
 	place = place_of(f, id);
-	if (!place || place->kind <= FIELD_NONE || (uint32_t)place->offset + place->size > size)
-		return false;
-	value->text = NULL;
-	value->is_signed = place->is_signed;
-	value->is_address = place->is_address;
-	if (place->kind != FIELD_NUMBER)
-		return load_text(place, data, size, value);
-	load_number(place, (const unsigned char *)data + place->offset, value);
-	return true;
+	return place && field_place_get(place, data, size, value);
 }
 
 void fields_free(struct fields *f)

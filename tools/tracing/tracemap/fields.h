@@ -10,7 +10,17 @@
 
 #include <tracemap-event.h>
 
-struct field_place;
+struct tep_event;
+
+/* Where a field is in the events of a kind */
+struct field_place {
+	/* private: */
+	uint8_t kind;
+	bool is_address;
+	/* public: */
+	bool is_signed;
+	uint16_t offset, size;	/* bytes */
+};
 
 /**
  * struct fields - where a field is in the events that have it
@@ -28,7 +38,8 @@ struct fields {
 
 /**
  * struct field_value - the value of a field
- * @text: the text, of @length bytes, within the event; NULL if it is a number
+ * @text: the text, of @length bytes, within the event, without a newline at its end; NULL if it
+ *	is a number
  * @length: bytes of @text
  * @number: the number; a signed one has all 64 bits
  * @is_signed: whether the number is signed
@@ -41,7 +52,15 @@ struct field_value {
 	bool is_signed, is_address;
 };
 
-/* Returns whether the event has the whole field. */
+/* Returns whether @event has the field, and it is a number or a text. */
+bool field_place_find(struct field_place *place, struct tep_event *event, const char *name);
+bool field_place_is_text(const struct field_place *place);
+
+/* Returns whether the event, which is of that kind, has the whole field. */
+bool field_place_get(const struct field_place *place, const void *data, uint32_t size,
+		     struct field_value *value);
+
+/* The same for an event of any kind */
 bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value);
 
 /* Whether events with this id have the field, and it is a number or a text */

@@ -43,6 +43,13 @@ struct task {
 	bool found;		/* an event of the file is of it */
 };
 
+/* Whether events of a kind are wanted: all of them, or those that match one of the filters */
+struct choice {
+	bool all;
+	unsigned int nr_filters;
+	struct event_filter **filters;
+};
+
 struct options {
 	struct selection sel;	/* -e, -f, -C, -i */
 	const char *file;	/* its name */
@@ -62,8 +69,7 @@ struct report {
 	char name[32];		/* of one of these, which libtracecmd wants */
 	struct tracecmd_input *file, *buffer;
 	struct tracemap_decoder *decoder;
-	unsigned char *wanted;	/* by event id; NULL: all */
-	struct tep_event_filter *filter;	/* NULL: there is none */
+	struct choice *choices;	/* by event id; NULL: all are wanted */
 	struct report_stats stats;
 	struct output out;
 	uint64_t from, to;	/* time stamps, by the clock of the file */
@@ -102,18 +108,29 @@ static bool is_of_task(struct report *r, const struct tracemap_record *rec)
 	return any || !r->opt.nr_tasks;
 }
 
-static bool is_selected(struct report *r, const struct tracemap_record *rec,
-			struct tep_record *record)
+static bool is_chosen(const struct report *r, const struct tracemap_record *rec)
 {
 	int id = tracemap_record_id(rec);
+	const struct choice *c;
 
+	if (!r->choices)
+		return true;
+	if (id < 0)
+		return false;
+	c = &r->choices[id];
+	for (unsigned int i = 0; i < c->nr_filters && !c->all; i++) {
+		if (event_filter_match(c->filters[i], rec))
+			return true;
+	}
+	return c->all;
+}
+
+static bool is_selected(struct report *r, const struct tracemap_record *rec)
+{
 	/* First, as it notes which tasks there are. */
 	if (!is_of_task(r, rec) || rec->ts < r->from || rec->ts > r->to)
 		return false;
-	if (r->wanted && (id < 0 || !r->wanted[id]))
-		return false;
-	return !r->filter || !rec->size ||
-		tep_filter_match(r->filter, record) != TEP_ERRNO__FILTER_MISS;
+	return is_chosen(r, rec);
 }
 
 /* Events were lost between the last event of the CPU and this one: was it in that time? */
@@ -135,7 +152,9 @@ static int print_record(struct report *r, const struct tracemap_record *rec)
 		ret = tracemap_json(r->decoder, rec, &r->out.line);
 	else
 		ret = tracemap_text(r->decoder, rec, &r->out.line);
-	return ret ? ret : output_end_line(&r->out);
+	if (ret)
+		return ret;
+	return rec->data ? output_end_event(&r->out) : output_end_line(&r->out);
 }
 
 static void count(struct report *r, const struct tracemap_record *rec)
@@ -168,7 +187,7 @@ static int take(struct tracecmd_input *buffer, struct tep_record *record, int cp
 		rec.missed = 0;
 	if (cpu < r->nr_cpus)
 		r->last[cpu] = rec.ts;
-	if (!is_selected(r, &rec, record)) {
+	if (!is_selected(r, &rec)) {
 		rec.data = NULL;
 		rec.size = 0;
 		if (!rec.missed)
@@ -438,6 +457,24 @@ static void no_decoder(const struct report *r, int error)
 
 /* ---- What is selected ---- */
 
+static int choose(struct choice *c, struct tep_event *event, const char *name, const char *filter)
+{
+	struct event_filter **more;
+	int ret;
+
+	if (!filter) {
+		c->all = true;
+		return 0;
+	}
+	more = realloc(c->filters, (c->nr_filters + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->filters = more;
+	ret = event_filter_new(&c->filters[c->nr_filters], event, name, filter);
+	c->nr_filters += !ret;
+	return ret;
+}
+
 static int select_event(struct report *r, struct tep_handle *tep,
 			const struct selection_event *wanted)
 {
@@ -452,10 +489,7 @@ static int select_event(struct report *r, struct tep_handle *tep,
 		if (!events_match(name, wanted->name) || list[i]->id >= NR_IDS)
 			continue;
 		found++;
-		r->wanted[list[i]->id] = 1;
-		if (wanted->filter)
-			ret = event_filter_add(&r->filter, tep, list[i]->id, name, "-f",
-					       wanted->filter);
+		ret = choose(&r->choices[list[i]->id], list[i], name, wanted->filter);
 	}
 	if (ret || found)
 		return ret;
@@ -471,8 +505,8 @@ static int select_events(struct report *r)
 
 	if (!sel->nr_events)
 		return 0;
-	r->wanted = calloc(NR_IDS, 1);
-	if (!r->wanted)
+	r->choices = calloc(NR_IDS, sizeof(*r->choices));
+	if (!r->choices)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < sel->nr_events && !ret; i++)
 		ret = select_event(r, tep, &sel->events[i]);
@@ -558,8 +592,8 @@ static bool all_tasks_found(const struct report *r)
 static int finish(struct report *r, int ret)
 {
 	if (!r->opt.quiet)
-		say("%llu events, %s%llu lost%s", r->events, r->at_least ? "at least " : "",
-		    r->lost + r->at_least,
+		say("%llu events, %s%llu lost%s", ret ? r->out.events : r->events,
+		    r->at_least ? "at least " : "", r->lost + r->at_least,
 		    r->at_least ? ": the file does not have the number of every loss" : "");
 	if (ret)
 		return output_failed(&r->out, ret) ? EXIT_FAILED : EXIT_OK;
@@ -646,11 +680,19 @@ static int run(struct report *r)
 	return status == EXIT_OK ? finish(r, print_all(r, tracer)) : status;
 }
 
+static void free_choices(struct report *r)
+{
+	for (unsigned int id = 0; r->choices && id < NR_IDS; id++) {
+		for (unsigned int i = 0; i < r->choices[id].nr_filters; i++)
+			event_filter_free(r->choices[id].filters[i]);
+		free(r->choices[id].filters);
+	}
+	free(r->choices);
+}
+
 static void clean_up(struct report *r)
 {
 	tracemap_decoder_free(r->decoder);
-	if (r->filter)
-		tep_filter_free(r->filter);
 	close_file(r->file, r->buffer);
 	if (r->input > STDERR_FILENO)
 		close(r->input);
@@ -658,7 +700,7 @@ static void clean_up(struct report *r)
 		close(r->copy);
 	report_stats_free(&r->stats);
 	output_free(&r->out);
-	free(r->wanted);
+	free_choices(r);
 	free(r->last);
 }
 

@@ -60,7 +60,7 @@ struct side {
 	char name[512];			/* "system:event" */
 	const char *condition;		/* NULL: there is none */
 	int id;
-	struct tep_event_filter *filter;	/* NULL: the kernel has filtered, or nothing does */
+	struct event_filter *filter;	/* NULL: the kernel has filtered, or nothing does */
 	struct fields key;
 };
 
@@ -228,14 +228,8 @@ static int take_batches(struct top *top)
 
 static bool is_side(const struct side *side, const struct tracemap_record *rec)
 {
-	struct tep_record record = {
-		.ts = rec->ts, .data = (void *)rec->data, .size = rec->size,
-		.cpu = rec->cpu, .missed_events = 0, .ref_count = 1,
-	};
-
-	if (tracemap_record_id(rec) != side->id)
-		return false;
-	return !side->filter || tep_filter_match(side->filter, &record) == TEP_ERRNO__FILTER_MATCH;
+	return tracemap_record_id(rec) == side->id &&
+		(!side->filter || event_filter_match(side->filter, rec));
 }
 
 /* A text is known by its hash, of 64 bits. */
@@ -705,8 +699,7 @@ static int open_side(struct top *top, struct side *side, bool filtered)
 	}
 	if (!side->condition || filtered)
 		return 0;
-	ret = event_filter_add(&side->filter, tracemap_decoder_tep(top->view.decoder), event->id,
-			       side->name, "--between", side->condition);
+	ret = event_filter_new(&side->filter, event, side->name, side->condition);
 	return ret == -ENOMEM ? complain(ABOUT_BUFFER, ret, "the filter") : ret;
 }
 
@@ -828,8 +821,7 @@ static int clean_up(struct top *top, int status)
 	tracemap_merge_free(top->m);
 	tracemap_close(top->t);
 	for (int i = 0; i < 2; i++) {
-		if (top->sides[i].filter)
-			tep_filter_free(top->sides[i].filter);
+		event_filter_free(top->sides[i].filter);
 		fields_free(&top->sides[i].key);
 	}
 	fields_free(&top->field);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What tracemap top counts, measures and shows: counts.h, fields.h, latency.h, spark.h, top.h,
- * against plain models and formats that the test writes.
+ * and the filters of events, event_filter.h, against plain models and formats that the test
+ * writes.
  */
 #include <stdarg.h>
 #include <sys/mman.h>
@@ -10,11 +11,24 @@
 #include <event-parse.h>
 
 #include "check.h"
+#include "event_filter.h"
 #include "fields.h"
 #include "spark.h"
 #include "top.h"
 
 static uint64_t seed = 88172645463325252;
+
+/* Of what is refused the message, too, has to say what is wrong. */
+static char said[256];
+
+void __wrap_say(const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(said, sizeof(said), format, values);
+	va_end(values);
+}
 
 static unsigned int chance(unsigned int n)
 {
@@ -368,6 +382,73 @@ static void test_damaged(struct tracemap_decoder *d)
 	CHECK(!value_is(d, "name", &e, sizeof(e), &value));
 	memset(e.comm, 'x', sizeof(e.comm));
 	CHECK(value_is(d, "comm", &e, sizeof(e), &value) && value.length == 8);
+	e.comm[7] = '\n';
+	CHECK(value_is(d, "comm", &e, sizeof(e), &value) && value.length == 7);
+}
+
+/* Whether sample(), of @size bytes and from CPU 3, matches; -1 if the filter is refused */
+static int matches(struct tracemap_decoder *d, const char *text, uint32_t size)
+{
+	struct tep_event *event = tracemap_decoder_event(d, 100);
+	struct event e = sample();
+	struct tracemap_record rec = { .data = &e, .size = size, .cpu = 3 };
+	struct event_filter *filter;
+	int match, ret;
+
+	e.comm[4] = '\n';
+	ret = event_filter_new(&filter, event, "some:some", text);
+	CHECK(!ret || (ret == -EINVAL && !filter));
+	match = ret ? -1 : event_filter_match(filter, &rec);
+	event_filter_free(filter);
+	return match;
+}
+
+static void test_filter(struct tracemap_decoder *d)
+{
+	static const char * const yes[] = {
+		"tiny == -3", "tiny==-3", "tiny < 0", "tiny <= -3", "tiny > -4", "tiny >= -3",
+		"tiny == 253", "tiny == 0xfd", "tiny != -1", "small == 65535", "small == -1",
+		"small > 0", "medium < -69999", "medium > -70001", "large > 0x7fffffffffffffff",
+		"large == 0xffffffff81000000", "small & 0x8000", "CPU == 3", "CPU > 2",
+		"common_pid == 42", "comm == \"bash\"", "comm == 'bash'", "comm != \"bas\"",
+		"comm ~ \"ba*\"", "comm ~ '*as*'", "comm ~ 'b?sh'", "comm ~ 'b[!x]sh'",
+		"comm ~ 'bash'", "comm =~ '^b.*h$'", "comm =~ 'x|as'", "comm !~ 'B'",
+		"name == 'eth0'", "other ~ 'long*'", "!(tiny == 3)", "! ! tiny < 0",
+		"tiny < 0 && small > 0", "tiny > 0 || small > 0 && medium < 0",
+		"(tiny > 0 || small > 0) && medium < 0", "!tiny == 3", "  tiny\t< 0  ",
+	};
+	static const char * const no[] = {
+		"tiny == -1", "tiny > -1", "tiny < -3", "tiny > -3", "tiny != -3", "small < 0",
+		"small & 0 || small < 1", "large < 0x7fffffffffffffff", "CPU != 3",
+		"comm == 'bas'", "comm ~ 'as'", "comm ~ 'b.*'", "comm ~ '(bash)'",
+		"comm =~ 'Bash'", "comm !~ 'as'", "name == 'eth'", "!(tiny < 0)",
+		"tiny < 0 && small < 1", "(tiny < 0 || small > 0) && medium > 0",
+	};
+	static const char * const refused[] = {
+		"", " ", "tiny", "tiny ==", "tiny == x", "tiny == 'x'", "tiny ~ 3", "tiny == 3x",
+		"tiny == 1.5", "tiny == - 3", "tiny == 256", "tiny == -129", "small == 65536", "small & 0x10000",
+		"large == 18446744073709551616", "nothing == 1", "list == 1", "comm == bash",
+		"comm < 'a'", "comm & 3", "comm == 'bash", "comm =~ '('", "tiny = 3",
+		"tiny < 0 &&", "tiny < 0 & small > 0", "&& tiny < 0", "(tiny < 0", "tiny < 0)",
+		"tiny < 0 small > 0", "tiny < 0 || || small > 0", "3 == tiny", "!", "()",
+	};
+	char deep[300];
+
+	for (unsigned int i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		CHECK(matches(d, yes[i], sizeof(struct event)) == 1);
+	for (unsigned int i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		CHECK(!matches(d, no[i], sizeof(struct event)));
+	for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		strcpy(said, "");
+		CHECK(matches(d, refused[i], sizeof(struct event)) < 0);
+		CHECK(strstr(said, "some:some does not take the filter '"));
+	}
+	CHECK(matches(d, "nothing == 1", sizeof(struct event)) < 0 && strstr(said, "no field nothing"));
+	CHECK(!matches(d, "comm != 'x'", 30) && !matches(d, "comm == 'bash'", 30));
+	snprintf(deep, sizeof(deep), "%0200dtiny < 0", 0);
+	memset(deep, '!', 200);
+	CHECK(matches(d, deep, sizeof(struct event)) < 0);
+	CHECK(matches(d, deep + 160, sizeof(struct event)) == 1);
 }
 
 /* ---- What is printed ---- */
@@ -657,6 +738,7 @@ int main(void)
 	test_forgetting();
 	test_fields(d);
 	test_damaged(d);
+	test_filter(d);
 	test_event_lines(d);
 	test_field_lines(d);
 	test_latency_lines();
