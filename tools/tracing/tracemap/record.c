@@ -817,6 +817,16 @@ static bool is_off(const struct run *run)
 	return off;
 }
 
+/* What has come by now, not what comes meanwhile. */
+static void drain_present(struct run *run)
+{
+	for (unsigned int i = 0; i < run->recording.nr_tracks; i++)
+		recording_until_now(run->recording.tracks[i]);
+	while (!recording_error(&run->recording) && stop_signals() < 2 &&
+	       pull_all(run, RECORDING_PRESENT) > 0)
+		tick(run);
+}
+
 /*
  * What is in the buffers still; a second signal gives that up. Where another program's tracing
  * goes on, the buffers never empty.
@@ -832,7 +842,7 @@ static void drain(struct run *run)
 	if (!off && run->recording.dat->observes)
 		drain_observed(run);
 	else if (!off)
-		pull_all(run, RECORDING_PRESENT);
+		drain_present(run);
 }
 
 /* What has become of it. */

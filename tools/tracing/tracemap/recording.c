@@ -16,28 +16,74 @@
 
 /* ---- Taking ---- */
 
-uint64_t recording_fill(const struct track *track)
-{
+/* What a CPU's file "stats" says */
+struct stats_text {
 	char text[1024];
-	ssize_t n = pread(track->stats, text, sizeof(text) - 1, 0);
+};
 
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	return stats_file_number(text, "\nbytes: ");
+/* The file is empty for the caller if it cannot be read. */
+static void read_stats(const struct track *track, struct stats_text *stats)
+{
+	ssize_t n = pread(track->stats, stats->text, sizeof(stats->text) - 1, 0);
+
+	stats->text[n > 0 ? n : 0] = 0;
 }
 
-static uint64_t limit_of(const struct track *track, enum recording_share share)
+static uint64_t fill_of(const struct stats_text *stats)
+{
+	return stats_file_number(stats->text, "\nbytes: ");
+}
+
+/* How many events readers have taken, or the writer has overwritten. */
+static uint64_t gone_of(const struct stats_text *stats)
+{
+	return stats_file_number(stats->text, "\noverrun: ") +
+	       stats_file_number(stats->text, "\nread events: ");
+}
+
+uint64_t recording_fill(const struct track *track)
+{
+	struct stats_text stats;
+
+	read_stats(track, &stats);
+	return fill_of(&stats);
+}
+
+void recording_until_now(struct track *track)
+{
+	struct stats_text stats;
+
+	read_stats(track, &stats);
+	track->gone = gone_of(&stats);
+	track->until = stats_file_number(stats.text, "entries: ") + track->gone;
+}
+
+/* Of the events until then, how many are there still? None, if the buffer was emptied. */
+static uint64_t present(struct track *track, const struct stats_text *stats)
+{
+	uint64_t gone = gone_of(stats);
+
+	if (gone < track->gone)		/* the counters have restarted */
+		track->until = 0;
+	track->gone = gone;
+	return gone < track->until ? track->until - gone : 0;
+}
+
+static uint64_t limit_of(struct track *track, enum recording_share share)
 {
 	const struct tracemap_dat *dat = track->recording->dat;
-	uint64_t n;
+	struct stats_text stats;
+	uint64_t n, left;
 
 	if (share == RECORDING_TURN || dat->observes)
 		return DAT_TURN_MAX;
-	n = recording_fill(track) / (dat->format.subbuf_size - dat->format.data_offset);
+	read_stats(track, &stats);
+	n = fill_of(&stats) / (dat->format.subbuf_size - dat->format.data_offset);
 	if (share == RECORDING_WHOLE)
 		return n < DAT_TURN_MAX ? n : DAT_TURN_MAX;
-	return n + 2;	/* the oldest and the newest may hold little */
+	n += 2;		/* the oldest and the newest may hold little */
+	left = present(track, &stats);
+	return left < n ? left : n;
 }
 
 static int pull(struct track *track)

@@ -19,6 +19,8 @@ struct track {
 	struct shown shown;		/* copies of what was written, to be printed */
 	uint64_t told;			/* events that "record --live" has printed as lost */
 	int stats;			/* its per_cpu/cpuN/stats */
+	uint64_t until;			/* see recording_until_now(): all events up to then */
+	uint64_t gone;			/* how many were taken or overwritten at the last look */
 };
 
 struct recording {
@@ -58,12 +60,19 @@ int recording_add_cpus(struct recording *r, const char *dir);
  */
 uint64_t recording_fill(const struct track *track);
 
+/*
+ * RECORDING_PRESENT is for the events that have come by now. An observer calls
+ * tracemap_until_now() instead.
+ */
+void recording_until_now(struct track *track);
+
 /**
  * enum recording_share - how much to take of a CPU's buffer
  * @RECORDING_TURN: what there is, but no more than what is one CPU's turn
  * @RECORDING_WHOLE: the same, without the sub-buffer that is written to
- * @RECORDING_PRESENT: what is there now, not what comes meanwhile. An observer calls
- *	tracemap_until_now() before that, and until this returns 0
+ * @RECORDING_PRESENT: some of what was there at recording_until_now(), not what came since. It
+ *	is to be pulled until there is nothing: a read(2) may return less than a sub-buffer.
+ *	For an observer, until this returns -ENODATA
  */
 enum recording_share {
 	RECORDING_TURN,
