@@ -22,19 +22,32 @@ static struct cpu_losses *of(struct losses *l, unsigned int i)
 	return &cpus[i];
 }
 
+/* Is there nothing to read, and was nothing overwritten since @before either? */
+static bool is_empty_still(struct tracemap_cpu *cpu, const struct tracemap_figures *before)
+{
+	struct tracemap_figures f;
+
+	return !tracemap_cpu_figures(cpu, &f) && f.overwritten == before->overwritten &&
+	       f.committed == f.overwritten + f.consumed;
+}
+
 void losses_begin(struct losses *l, struct tracemap *t)
 {
 	l->t = t;
 	for (unsigned int i = 0; i < tracemap_nr_cpus(t); i++) {
 		struct cpu_losses *c = of(l, i);
+		struct tracemap_cpu *cpu = tracemap_get_cpu(t, i);
 		struct tracemap_figures f;
 
-		if (!c || tracemap_cpu_figures(tracemap_get_cpu(t, i), &f) || !f.consumed)
+		if (!c || tracemap_cpu_figures(cpu, &f) || !f.consumed)
 			continue;
 		c->overwritten = f.overwritten;
 		c->dropped = f.dropped;
-		/* Some of the events overwritten since may be from before the first event. */
-		c->at_least = true;
+		/*
+		 * Sub-buffers will also report what was overwritten since the last event that
+		 * another consumer has taken. If it has taken all, it was told of all losses.
+		 */
+		c->at_least = !is_empty_still(cpu, &f);
 	}
 }
 

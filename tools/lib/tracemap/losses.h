@@ -24,7 +24,8 @@
  * @unknown: whether sub-buffers have reported more losses, without a number
  * @overwritten: the kernel's count at the beginning, which is not included
  * @dropped: the kernel's count of dropped events at the last look
- * @at_least: whether the number of lost events cannot be known
+ * @at_least: whether the counters cannot tell the number of those without one, as some of these
+ *	may be from the time before
  */
 struct cpu_losses {
 	uint64_t told;
@@ -46,6 +47,15 @@ static inline uint64_t losses_add(uint64_t a, uint64_t b)
 	if (a == TRACEMAP_MISSED_UNKNOWN || b == TRACEMAP_MISSED_UNKNOWN)
 		return TRACEMAP_MISSED_UNKNOWN;
 	return a + b;
+}
+
+/*
+ * How many events to call lost at least, if @lost were counted and there may be more: what is
+ * told without a number may be counted already.
+ */
+static inline uint64_t losses_least(uint64_t lost, bool may_be_more)
+{
+	return lost ? lost : may_be_more;
 }
 
 /*
@@ -72,10 +82,10 @@ uint64_t losses_untold(struct losses *l, unsigned int i);
  */
 uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten);
 
-/* Whether more events of the CPU with index @i were lost than were counted so far. */
+/* Whether more events of the CPU with index @i may have been lost than were counted so far. */
 bool losses_of_cpu_at_least(const struct losses *l, unsigned int i);
 
-/* Whether more events were lost than were counted so far. */
+/* Whether more events may have been lost than were counted so far. */
 bool losses_at_least(const struct losses *l);
 void losses_end(struct losses *l);
 

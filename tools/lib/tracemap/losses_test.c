@@ -42,7 +42,8 @@ static struct tracemap t;
 static struct losses l;
 static struct tracemap_figures * const first = &t.cpu[0].figures;
 
-static void begin(uint64_t overwritten, uint64_t dropped, uint64_t consumed)
+/* @unread: events of the first CPU that are in its buffer */
+static void begin_with(uint64_t overwritten, uint64_t dropped, uint64_t consumed, uint64_t unread)
 {
 	t = (struct tracemap){ .cpu = { { .number = 10 }, { .number = 11 }, { .number = 12 } },
 			       .nr = 2 };
@@ -50,7 +51,13 @@ static void begin(uint64_t overwritten, uint64_t dropped, uint64_t consumed)
 	first->overwritten = overwritten;
 	first->dropped = dropped;
 	first->consumed = consumed;
+	first->committed = overwritten + consumed + unread;
 	losses_begin(&l, &t);
+}
+
+static void begin(uint64_t overwritten, uint64_t dropped, uint64_t consumed)
+{
+	begin_with(overwritten, dropped, consumed, 1);
 }
 
 /* Where every number was told, the counters are not asked. */
@@ -88,6 +95,23 @@ static void test_behind_another_consumer(void)
 	CHECK(losses_untold(&l, 0) == 8 && losses_dropped(&l, 0) == 1);
 	CHECK(losses_at_least(&l) && losses_untold(&l, 0) == 0);
 	losses_end(&l);
+}
+
+/* It has taken all events, and was told of all that had been overwritten. */
+static void test_behind_one_that_took_all(void)
+{
+	begin_with(100, 40, 1, 0);
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 108;
+	CHECK(losses_untold(&l, 0) == 8 && !losses_at_least(&l));
+	losses_end(&l);
+}
+
+/* Of a number that may be too low; but a loss is one event at least. */
+static void test_least(void)
+{
+	CHECK(losses_least(0, false) == 0 && losses_least(0, true) == 1);
+	CHECK(losses_least(7, false) == 7 && losses_least(7, true) == 7);
 }
 
 static void test_emptied(void)
@@ -144,10 +168,12 @@ int main(void)
 	test_told();
 	test_untold();
 	test_behind_another_consumer();
+	test_behind_one_that_took_all();
 	test_emptied();
 	test_dropped();
 	test_cpu_that_comes();
 	test_add();
+	test_least();
 	printf("ok - losses\n");
 	return 0;
 }

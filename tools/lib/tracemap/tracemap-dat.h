@@ -135,8 +135,8 @@ int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_
  * @unwritten: events that were taken out of the buffers and not written
  * @bytes: bytes of data, not compressed
  * @error: a negative errno, why the file takes no more; 0 if it still does
- * @at_least: whether more events were lost than @lost, and their number is not known, or not
- *	yet
+ * @at_least: whether more events than @lost may have been lost, as the number of a loss is not
+ *	known, or not yet
  */
 struct tracemap_dat_figures {
 	uint64_t events;

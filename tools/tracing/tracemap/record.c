@@ -388,7 +388,7 @@ static void print_sums(const struct run *run, const struct tracemap_dat_figures 
 	record_end_bytes(bytes, sizeof(bytes), sums->bytes);
 	fprintf(to, "%s: %llu events, %s%llu lost, ", run->request->output,
 		(unsigned long long)sums->events, sums->at_least ? "at least " : "",
-		(unsigned long long)sums->lost + sums->at_least);
+		(unsigned long long)losses_least(sums->lost, sums->at_least));
 	if (sums->unwritten)
 		fprintf(to, "%llu of these read and not written, ",
 			(unsigned long long)sums->unwritten);

@@ -422,7 +422,8 @@ static unsigned long long sum_up(struct stream *s)
 		snprintf(text, sizeof(text), ", %llu not printed", rest);
 	if (!s->opt.quiet)
 		say("%llu events, %s%llu lost%s", s->out_error || rest ? s->out.events : s->events,
-		    at_least ? "at least " : "", s->lost + at_least, text);
+		    at_least ? "at least " : "",
+		    (unsigned long long)losses_least(s->lost, at_least), text);
 	return rest;
 }
 

@@ -471,7 +471,8 @@ static int finish(struct top *top)
 	screen_close();
 	if (!top->opt.quiet)
 		say("%llu events, %s%llu lost", (unsigned long long)top->events,
-		    at_least ? "at least " : "", (unsigned long long)top->lost + at_least);
+		    at_least ? "at least " : "",
+		    (unsigned long long)losses_least(top->lost, at_least));
 	if (top->out_error && output_failed(&top->out, top->out_error))
 		return EXIT_FAILED;
 	if (top->error || top->incomplete)
