@@ -624,32 +624,43 @@ static void gone(struct run *run)
 	record_end_gone(&run->end);
 }
 
-static void tick(struct run *run)
+static void tell_progress(struct run *run)
 {
 	struct tracemap_dat_figures sums;
-	double at = now();
 
-	if (at - run->ticked < TICK_MS / 1000.0)
-		return;
-	run->ticked = at;
-	if (run->end.pipe >= 0 && sink_is_gone(run->end.pipe))
-		gone(run);
 	tracemap_dat_figures(run->recording.dat, &sums);
 	if (!run->terminal)
 		return;
 	fputc('\r', stderr);
 	print_sums(run, &sums, stderr);
-	fprintf(stderr, ", %.0f s\33[K", at - run->started);
+	fprintf(stderr, ", %.0f s\33[K", run->ticked - run->started);
+}
+
+/*
+ * Now and then. While no event comes, only poll() tells that a reader has ended. Returns 0, or
+ * a negative errno, said, if the recording ends with the showing.
+ */
+static int tick(struct run *run)
+{
+	double at = now();
+
+	if (at - run->ticked < TICK_MS / 1000.0)
+		return 0;
+	run->ticked = at;
+	if (run->end.pipe >= 0 && sink_is_gone(run->end.pipe))
+		gone(run);
+	tell_progress(run);
+	if (run->recording.shows && sink_is_gone(run->out.fd))
+		return print_failed(run, -EPIPE);
+	return 0;
 }
 
 static int take_turn(void *arg)
 {
 	struct run *run = arg;
-	int ret = take(run);
+	int ret = take(run), ended = ret < 0 ? 0 : tick(run);
 
-	if (ret >= 0)
-		tick(run);
-	return ret;
+	return ended ? ended : ret;
 }
 
 /* CPUs that came since. */
