@@ -333,27 +333,35 @@ void dat_write_tails(struct tracemap_dat *dat)
  * When a buffer is emptied its counts restart. What was counted until the last
  * look stays counted.
  */
-static void look_at_figures(struct dat_track *track)
+static void count_taken(struct dat_track *track, const struct tracemap_figures *figures)
 {
-	struct tracemap_figures figures;
 	uint64_t taken, most;
 
-	if (track->dat->observes || tracemap_cpu_figures(track->cpu, &figures))
-		return;
-	if (figures.epoch != track->epoch || figures.consumed < track->consumed) {
-		track->epoch = figures.epoch;
+	if (figures->epoch != track->epoch || figures->consumed < track->consumed) {
+		track->epoch = figures->epoch;
 		track->consumed = 0;
 		/* The numbers of these losses can no longer be found out. */
 		track->owed.losses += track->owed.losses > 0;
 	}
-	taken = figures.consumed - track->consumed;
+	taken = figures->consumed - track->consumed;
 	most = track->took / EVENT_MIN;
 	if (!track->others)
 		track->events += taken < most ? taken : most;
 	/* The kernel counts those that another consumer has taken, too. */
 	track->others |= taken > most;
-	track->consumed = figures.consumed;
+	track->consumed = figures->consumed;
 	track->took = 0;
+}
+
+static void look_at_figures(struct dat_track *track)
+{
+	struct tracemap_figures figures;
+
+	if (tracemap_cpu_figures(track->cpu, &figures))
+		return;
+	if (!track->dat->observes)
+		count_taken(track, &figures);
+	track->lost += losses_dropped_of(&track->dat->losses, track->index, figures.dropped);
 }
 
 void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures *figures)
@@ -367,7 +375,6 @@ void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures 
 
 		look_at_figures(track);
 		figures->events += track->events - track->unwritten;
-		track->lost += losses_dropped(&dat->losses, i);
 		figures->lost += track->lost + track->unwritten;
 		figures->unwritten += track->unwritten;
 	}

@@ -646,6 +646,27 @@ static void test_take(void)
 	close_recording();
 }
 
+static unsigned int looks;	/* at the counters of the kernel, which are files */
+__typeof__(tracemap_cpu_figures) __real_tracemap_cpu_figures;
+
+int __wrap_tracemap_cpu_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *figures)
+{
+	looks++;
+	return __real_tracemap_cpu_figures(cpu, figures);
+}
+
+/* Once per CPU: what was taken and what was dropped is in the same file. */
+static void test_looks(void)
+{
+	struct tracemap_dat_figures figures;
+
+	open_recording();
+	looks = 0;
+	tracemap_dat_figures(dat, &figures);
+	CHECK(looks == 1);
+	close_recording();
+}
+
 /* The caller may look at what was written, and need not. */
 static void test_batch(void)
 {
@@ -866,6 +887,7 @@ int main(int argc, char **argv)
 	test_tail_behind_another_unknown_loss();
 	test_tail_to_fd();
 	test_take();
+	test_looks();
 	test_batch();
 	test_finish();
 	test_fd(0, '6');

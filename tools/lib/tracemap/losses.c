@@ -75,18 +75,26 @@ void losses_told(struct losses *l, int cpu, uint64_t missed)
 		c->told += missed;
 }
 
-uint64_t losses_dropped(struct losses *l, unsigned int i)
+uint64_t losses_dropped_of(struct losses *l, unsigned int i, uint64_t dropped)
 {
 	struct cpu_losses *c = of(l, i);
-	struct tracemap_figures f;
 	uint64_t before;
 
-	if (!c || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+	if (!c)
 		return 0;
 	before = c->dropped;
-	c->dropped = f.dropped;
+	c->dropped = dropped;
 	/* If the buffer was emptied, its counters have restarted. */
-	return f.dropped < before ? f.dropped : f.dropped - before;
+	return dropped < before ? dropped : dropped - before;
+}
+
+uint64_t losses_dropped(struct losses *l, unsigned int i)
+{
+	struct tracemap_figures f;
+
+	if (tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+		return 0;
+	return losses_dropped_of(l, i, f.dropped);
 }
 
 uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten)

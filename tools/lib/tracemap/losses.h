@@ -70,6 +70,9 @@ void losses_told(struct losses *l, int cpu, uint64_t missed);
 /* How many events the CPU with index @i has dropped since the last call. */
 uint64_t losses_dropped(struct losses *l, unsigned int i);
 
+/* The same, where the counter of dropped events is @dropped. */
+uint64_t losses_dropped_of(struct losses *l, unsigned int i, uint64_t dropped);
+
 /*
  * After everything was read: how many more events of the CPU with index @i were overwritten
  * than sub-buffers have reported. They count as reported afterwards.

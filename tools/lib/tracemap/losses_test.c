@@ -137,6 +137,7 @@ static void test_dropped(void)
 	CHECK(losses_dropped(&l, 0) == 0);
 	t.cpu[0].error = 0;
 	CHECK(losses_dropped(&l, 0) == 3 && !losses_at_least(&l));
+	CHECK(losses_dropped_of(&l, 0, 11) == 2 && losses_dropped_of(&l, 0, 4) == 4);
 	losses_end(&l);
 }
 

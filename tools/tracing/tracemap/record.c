@@ -77,12 +77,14 @@ struct run {
 	struct loop loop;
 	double started;
 	double ticked;
+	double looked;		/* at the counters */
 	double took_all;
 	uint64_t quarter;	/* bytes of a CPU's buffer */
 	bool by_copy;		/* read(2), see recording_fill() */
 	bool by_looking;	/* tracemap_fd() does not tell when a quarter is there */
 	bool by_poll;		/* but poll() does, when a part of the buffer is there */
 	bool more;		/* some CPU had its whole turn when all were asked last */
+	bool fresh;		/* something was taken since the last look at the counters */
 	bool terminal;		/* progress is shown */
 	bool failed;
 };
@@ -443,6 +445,7 @@ static int pull_all(struct run *run, enum recording_share share)
 		run->more |= ret >= DAT_TURN_MAX;
 		sum += ret > 0 ? ret : ret == -EBADMSG;
 	}
+	run->fresh |= sum > 0;
 	return sum;
 }
 
@@ -624,10 +627,18 @@ static void gone(struct run *run)
 	record_end_gone(&run->end);
 }
 
+/*
+ * The counters are files to read, for each CPU. If nothing was taken since the last look, they
+ * have little news: what other consumers took, and what was dropped.
+ */
 static void tell_progress(struct run *run)
 {
 	struct tracemap_dat_figures sums;
 
+	if (!run->fresh && run->ticked - run->looked < STALE_MS / 1000.0)
+		return;
+	run->fresh = false;
+	run->looked = run->ticked;
 	tracemap_dat_figures(run->recording.dat, &sums);
 	if (!run->terminal)
 		return;
