@@ -192,14 +192,16 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
  * the buffers are idle, and then lets it wait for more again: if poll() reported each event, the
  * stream would wake itself without end. In another instance buffer_percent stays as its consumers
  * want it, and the stream looks at the buffers 16 times a second: besides poll(), only a blocking
- * read(2) waits for any event, which would take a thread for each CPU.
+ * read(2) waits for any event, which would take a thread for each CPU. Returns whether it has
+ * changed buffer_percent.
  */
-static void tell_each(struct stream *s, bool each)
+static bool tell_each(struct stream *s, bool each)
 {
-	if (s->tells_each == each || !session_is_own(s->session))
-		return;
-	if (!session_try(s->session, "buffer_percent", each ? "0" : BUSY_PERCENT))
-		s->tells_each = each;
+	if (s->tells_each == each || !session_is_own(s->session) ||
+	    session_try(s->session, "buffer_percent", each ? "0" : BUSY_PERCENT))
+		return false;
+	s->tells_each = each;
+	return true;
 }
 
 /* Returns how long to sleep: until something is due. */
@@ -208,10 +210,8 @@ static int patience(struct stream *s)
 	int timeout = tracemap_merge_timeout(s->m, loop_timeout(&s->loop, LOOP_CPUS_MS));
 	int again = tracemap_arm(s->t);
 
-	if (again >= IDLE_LOOK_MS) {
-		tell_each(s, true);
+	if (again >= IDLE_LOOK_MS && tell_each(s, true))
 		again = tracemap_arm(s->t);
-	}
 	if (again < 0)
 		reading_failed(s, again);
 	return again && again < timeout ? again : timeout;
