@@ -4,9 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +56,53 @@ static void run(char **argv, int go, int failed)
 	if (write(failed, &error, sizeof(error)) < 0)
 		_exit(EXIT_NOT_EXECUTED);
 	_exit(error == ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED);
+}
+
+/* Returns 0 if the file can be executed, or a negative errno. */
+static int check_file(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? 0 : -EACCES;
+}
+
+/* Look in the folders of $PATH, as execvp() will do. An empty name there is the present folder. */
+static int check_path(const char *name)
+{
+	const char *at = getenv("PATH"), *end;
+	char path[PATH_MAX];
+	int ret = -ENOENT;
+
+	for (at = at ? at : "/bin:/usr/bin"; ; at = end + 1) {
+		int one;
+
+		end = strchrnul(at, ':');
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at,
+			 end > at ? "/" : "", name);
+		one = check_file(path);
+		if (!one)
+			return 0;
+		if (one == -EACCES)
+			ret = one;
+		if (!*end)
+			return ret;
+	}
+}
+
+int child_check(struct child *child, char **argv)
+{
+	int ret;
+
+	if (!argv || !argv[0])
+		return 0;
+	if (!*argv[0])
+		ret = -ENOENT;
+	else
+		ret = strchr(argv[0], '/') ? check_file(argv[0]) : check_path(argv[0]);
+	child->refused = ret;
+	return ret ? complain(ABOUT_COMMAND, ret, "%s", argv[0]) : 0;
 }
 
 static int open_pidfd(pid_t pid)
@@ -164,6 +215,11 @@ int child_not_started(int error)
 	if (error == -EINTR)
 		return 128 + stop_last_signal();
 	return error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTED;
+}
+
+int child_not_begun(const struct child *child)
+{
+	return child->refused ? child_not_started(child->refused) : EXIT_FAILED;
 }
 
 void child_stop(struct child *child)

@@ -14,6 +14,7 @@ struct child {
 	int go;		/* the pipe on which it waits to be started; -1: it runs */
 	int fd;		/* a pidfd, readable when it has ended; -1: the kernel is too old */
 	int failed;	/* a pipe, by which it sends the errno of a failed exec */
+	int refused;	/* the negative errno by which child_check() has refused the command */
 	bool ended;
 	bool stopped;	/* child_stop() has ended it */
 	int status;	/* as waitpid() returns it */
@@ -21,6 +22,12 @@ struct child {
 
 /* There is no command, and nothing to close. */
 #define CHILD_NONE	{ .go = -1, .fd = -1, .failed = -1 }
+
+/*
+ * Whether the command @argv can be executed, as far as its file says that. Returns 0, or a
+ * negative errno that was reported.
+ */
+int child_check(struct child *child, char **argv);
 
 /*
  * Fork the process of the command @argv, which ends with NULL; a NULL @argv is for no
@@ -35,6 +42,9 @@ int child_prepare(struct child *child, char **argv);
  */
 int child_start(struct child *child, const char *name);
 int child_not_started(int error);
+
+/* Returns the exit status where nothing was begun: of child_check(), or EXIT_FAILED. */
+int child_not_begun(const struct child *child);
 
 /* Returns whether the command has ended, without waiting. */
 bool child_ended(struct child *child);

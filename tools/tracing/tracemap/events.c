@@ -16,20 +16,15 @@
 #define NR_NEAR		5
 #define NAME_MAX_LENGTH	255	/* "system:event"; the kernel allows less */
 
-struct name_list {
-	char **name;	/* "system:event" */
-	size_t nr;
-};
-
-static void free_names(struct name_list *list)
+void events_free(struct events *list)
 {
 	for (size_t i = 0; i < list->nr; i++)
 		free(list->name[i]);
 	free(list->name);
-	*list = (struct name_list){ };
+	*list = (struct events){ };
 }
 
-static int add_name(struct name_list *list, const char *name)
+static int add_name(struct events *list, const char *name)
 {
 	char **more = realloc(list->name, (list->nr + 1) * sizeof(*more));
 
@@ -74,7 +69,7 @@ static bool has_match(const char *system, const char *pattern)
  * Linux 6.18, and as long to remove it: no event is looked up that @pattern does not mean. The
  * events of tracers cannot be switched on.
  */
-static int list_event(struct name_list *list, struct session *session, const char *system,
+static int list_event(struct events *list, struct session *session, const char *system,
 		      const char *event, const char *pattern)
 {
 	char file[600], name[600];
@@ -86,7 +81,7 @@ static int list_event(struct name_list *list, struct session *session, const cha
 	return session_has(session, file) ? add_name(list, name) : 0;
 }
 
-static int list_system(struct name_list *list, struct session *session, const char *system,
+static int list_system(struct events *list, struct session *session, const char *system,
 		       const char *pattern)
 {
 	struct dirent *entry;
@@ -107,7 +102,7 @@ static int list_system(struct name_list *list, struct session *session, const ch
 }
 
 /* List the events that @pattern means, or all if it is NULL. */
-static int list_events(struct name_list *list, struct session *session, const char *pattern)
+static int list_events(struct events *list, struct session *session, const char *pattern)
 {
 	struct dirent *entry;
 	char path[4096];
@@ -195,7 +190,7 @@ static void keep_nearest(struct near *near, const char *name, size_t far)
 
 static void say_none(struct session *session, const char *pattern)
 {
-	struct name_list all = { };
+	struct events all = { };
 	struct near near[NR_NEAR] = { };
 	char text[1024] = "";
 	size_t at = 0;
@@ -215,7 +210,7 @@ static void say_none(struct session *session, const char *pattern)
 	else
 		say("there is no event \"%s\": see %s/available_events", pattern,
 		    session_top(session));
-	free_names(&all);
+	events_free(&all);
 }
 
 /* ---- Switching on ---- */
@@ -245,8 +240,6 @@ static int set_filter(struct session *session, const char *name, const char *fol
 	char file[600];
 	int ret;
 
-	if (!filter)
-		return 0;
 	snprintf(file, sizeof(file), "%s/filter", folder);
 	ret = session_try(session, file, filter);
 	if (ret == -EINVAL) {
@@ -258,23 +251,14 @@ static int set_filter(struct session *session, const char *name, const char *fol
 	return ret;
 }
 
-static int enable(struct session *session, const char *name, const char *filter)
+static void folder_of(const char *name, char *folder, size_t size)
 {
-	char folder[560], file[600];
-	int ret;
-
-	snprintf(folder, sizeof(folder), "events/%s", name);
+	snprintf(folder, size, "events/%s", name);
 	*strchr(folder, ':') = '/';
-	ret = set_filter(session, name, folder, filter);
-	if (ret)
-		return ret;
-	snprintf(file, sizeof(file), "%s/enable", folder);
-	return session_set(session, file, "1");
 }
 
-int events_enable(struct session *session, const char *pattern, const char *filter)
+int events_find(struct events *found, struct session *session, const char *pattern)
 {
-	struct name_list found = { };
 	int ret;
 
 	if (strlen(pattern) > NAME_MAX_LENGTH) {
@@ -282,15 +266,36 @@ int events_enable(struct session *session, const char *pattern, const char *filt
 		    pattern, strlen(pattern));
 		return -ENOENT;
 	}
-	ret = list_events(&found, session, pattern);
+	ret = list_events(found, session, pattern);
 	if (ret)
-		complain(ABOUT_TRACEFS, ret, "%s/events", session_dir(session));
-	for (size_t i = 0; i < found.nr && !ret; i++)
-		ret = enable(session, found.name[i], filter);
-	if (!ret && !found.nr) {
-		say_none(session, pattern);
-		ret = -ENOENT;
+		return complain(ABOUT_TRACEFS, ret, "%s/events", session_dir(session));
+	if (found->nr)
+		return 0;
+	say_none(session, pattern);
+	return -ENOENT;
+}
+
+int events_filter(const struct events *events, struct session *session, const char *filter)
+{
+	char folder[560];
+	int ret = 0;
+
+	for (size_t i = 0; filter && i < events->nr && !ret; i++) {
+		folder_of(events->name[i], folder, sizeof(folder));
+		ret = set_filter(session, events->name[i], folder, filter);
 	}
-	free_names(&found);
+	return ret;
+}
+
+int events_enable(const struct events *events, struct session *session)
+{
+	char folder[560], file[600];
+	int ret = 0;
+
+	for (size_t i = 0; i < events->nr && !ret; i++) {
+		folder_of(events->name[i], folder, sizeof(folder));
+		snprintf(file, sizeof(file), "%s/enable", folder);
+		ret = session_set(session, file, "1");
+	}
 	return ret;
 }

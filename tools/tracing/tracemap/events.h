@@ -15,11 +15,26 @@
  */
 bool events_match(const char *name, const char *pattern);
 
+struct events {
+	char **name;	/* "system:event" */
+	size_t nr;
+};
+
 /*
- * Switch on what @pattern names: "system:event", "system" or "event", with globs in either
- * part. A NULL @filter is for all of these events. Returns 0, or a negative errno after
- * telling the user which names are similar, or where the filter is wrong.
+ * Find what @pattern names: "system:event", "system" or "event", with globs in either part.
+ * Nothing is changed. Returns 0, or a negative errno after telling the user which names are
+ * similar. Call events_free() in either case.
  */
-int events_enable(struct session *session, const char *pattern, const char *filter);
+int events_find(struct events *found, struct session *session, const char *pattern);
+void events_free(struct events *list);
+
+/*
+ * Set @filter for all of these events, if it is not NULL. Returns 0, or a negative errno after
+ * telling the user where the filter is wrong.
+ */
+int events_filter(const struct events *events, struct session *session, const char *filter);
+
+/* Switch all of these events on. Returns 0, or a negative errno and a message. */
+int events_enable(const struct events *events, struct session *session);
 
 #endif /* _TRACEMAP_EVENTS_H */

@@ -55,7 +55,6 @@ struct request {
 	const char *restore;		/* a file: only finish it */
 	bool records;			/* an option was given that has no meaning for that */
 	char **command;
-	enum tracemap_way way;
 	double duration;		/* seconds, 0: no limit */
 	unsigned long long size;	/* bytes, 0: no limit */
 	bool live;
@@ -185,7 +184,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 		request->restore = arg;
 		return 0;
 	case OPTION_WAY:
-		return value_way(arg, &request->way);
+		return value_way(arg, &request->selection.way);
 	default:
 		return value_no_option("record");
 	}
@@ -291,7 +290,7 @@ static int open_buffers(struct run *run)
 	struct tracemap_options o = tracemap_default_options();
 	int ret;
 
-	o.way = run->request->way;
+	o.way = run->request->selection.way;
 	o.nr_cpus = run->request->selection.nr_cpus;
 	o.cpus = run->request->selection.cpus;
 	loop_begin(&run->loop);
@@ -941,7 +940,7 @@ static int record(struct run *run)
 	int ret;
 
 	if (!run->request->quiet)
-		session_say_how(run->session, run->t, run->request->way);
+		session_say_how(run->session, run->t, run->request->selection.way);
 	run->end.recording = &run->recording;
 	run->end.dir = session_dir(run->session);
 	run->end.file = run->request->output;
@@ -1000,7 +999,7 @@ static void survive_large_files(void)
 
 int cmd_record(int argc, char **argv)
 {
-	struct request request = { .way = TRACEMAP_CONSUME };
+	struct request request = { .selection.way = TRACEMAP_CONSUME };
 	struct run run = {
 		.request = &request,
 		.loop = LOOP_INIT,
@@ -1019,6 +1018,8 @@ int cmd_record(int argc, char **argv)
 		if (status == EXIT_OK && run.failed)
 			status = EXIT_FAILED;
 	}
+	if (run.loop.child.refused)
+		status = child_not_begun(&run.loop.child);
 	selection_free(&request.selection);
 	return status;
 }

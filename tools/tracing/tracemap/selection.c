@@ -40,7 +40,7 @@ static int add_event(struct selection *sel, const char *name)
 	if (!events)
 		return no_memory();
 	sel->events = events;
-	sel->events[sel->nr_events++] = (struct selection_event){ name, NULL };
+	sel->events[sel->nr_events++] = (struct selection_event){ .name = name };
 	return 1;
 }
 
@@ -191,12 +191,361 @@ int selection_command(const struct selection *sel, int argc, char **argv, char *
 
 void selection_free(struct selection *sel)
 {
+	for (unsigned int i = 0; i < sel->nr_events; i++)
+		events_free(&sel->events[i].found);
 	free(sel->events);
 	free(sel->functions);
 	free(sel->cpus);
 }
 
 /* ---- Setting up ---- */
+
+/*
+ * An existing instance may have other users, who lose events while tracing is off, and all that
+ * the buffers hold when the clock, the tracer or the size of a sub-buffer is changed. So a
+ * command that is refused must not have changed these:
+ *
+ *	1. check what can be known by reading only
+ *	2. write what only the kernel can judge, and what disturbs no user: filters
+ *	3. switch tracing off, and set the rest, first what may still be refused
+ */
+
+/* ---- 1. Checks, which change nothing ---- */
+
+/* Nothing is changed in an existing instance that is only to be read. */
+static bool changes_nothing(const struct selection *sel, const struct session *session)
+{
+	return !session_is_own(session) && selection_is_empty(sel);
+}
+
+/* Memory that can be had without swapping, in KiB; 0 if it is not known. */
+static unsigned long long available_kib(void)
+{
+	static const char name[] = "MemAvailable:";
+	char text[1024];
+	const char *at;
+
+	if (text_file_read("/proc", "meminfo", text, sizeof(text)) < 0)
+		return 0;
+	at = strstr(text, name);
+	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+/*
+ * The kernel would take the memory of one CPU after the other, and refuse when there is no more:
+ * other programs would lack it meanwhile. So this is refused before anything is changed.
+ */
+static int check_buffer_size(const struct selection *sel, struct session *session)
+{
+	unsigned long long kib = (sel->buffer_size + 1023) / 1024, there = available_kib();
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char *now;
+
+	if (!sel->buffer_size || !there || cpus < 1)
+		return 0;
+	now = session_get(session, "buffer_size_kb");
+	there = there / cpus + (now ? text_file_buffer_kib(now) : 0);
+	free(now);
+	if (kib <= there)
+		return 0;
+	say("-b: %llu MiB for each of %ld CPUs are more than there is memory for: ask for %lluM at most; nothing was changed",
+	    kib >> 10, cpus, there >> 10);
+	return -ENOMEM;
+}
+
+static void subbuf_kb(const struct selection *sel, char *text, size_t size)
+{
+	snprintf(text, size, "%llu", (sel->subbuf + 1023) / 1024);
+}
+
+/* The CPUs' buffers may have different sizes, which could not be restored. */
+static int check_sizes(const struct selection *sel, struct session *session)
+{
+	char kb[32], *now;
+	int ret = 0;
+
+	if (sel->subbuf && !session_has(session, "buffer_subbuf_size_kb")) {
+		subbuf_kb(sel, kb, sizeof(kb));
+		return complain(ABOUT_SETTING, ENOENT, "--subbuf %sk", kb);
+	}
+	if (session_is_own(session) || (!sel->subbuf && !sel->buffer_size))
+		return 0;
+	now = session_get(session, "buffer_size_kb");
+	if (now && !strcmp(now, "X"))
+		ret = complain(ABOUT_SETTING, ENOTUNIQ, "%s/buffer_size_kb", session_dir(session));
+	free(now);
+	return ret;
+}
+
+int selection_check_cpus(const struct selection *sel, const char *dir)
+{
+	char path[4096], online[256];
+
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d", dir, sel->cpus[i]);
+		if (!access(path, F_OK))
+			continue;
+		if (text_file_read("/sys/devices/system/cpu", "online", online, sizeof(online)) < 0)
+			strcpy(online, "listed in /sys/devices/system/cpu/online");
+		say("-C: there is no CPU %d here; those online are %s", sel->cpus[i], online);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static int check_cpus(const struct selection *sel, struct session *session)
+{
+	return selection_check_cpus(sel, session_dir(session));
+}
+
+/* Whether @word is in a list such as "nop function", or "[local] global". */
+static bool has_word(const char *text, const char *word)
+{
+	static const char between[] = " \t\n[]";
+	size_t length = strlen(word);
+
+	if (!length || strpbrk(word, between))
+		return false;
+	for (const char *at = text; at && (at = strstr(at, word)); at++) {
+		if ((at == text || strchr(between, at[-1])) &&
+		    (!at[length] || strchr(between, at[length])))
+			return true;
+	}
+	return false;
+}
+
+/* A list that cannot be read is no reason: the kernel will judge. */
+static int check_clock(const struct selection *sel, struct session *session)
+{
+	char *clocks;
+	int ret = 0;
+
+	if (!sel->clock)
+		return 0;
+	clocks = session_get(session, "trace_clock");
+	if (clocks && !has_word(clocks, sel->clock)) {
+		say("there is no clock \"%s\"; there are: %s", sel->clock, clocks);
+		ret = -EINVAL;
+	}
+	free(clocks);
+	return ret;
+}
+
+static int check_tracer(const struct selection *sel, struct session *session)
+{
+	char *here, *known;
+	int ret = 0;
+
+	if (!sel->tracer)
+		return 0;
+	here = session_get(session, "available_tracers");
+	known = session_get(session, "../../available_tracers");
+	if (here && !has_word(here, sel->tracer)) {
+		ret = -EINVAL;
+		if (strcmp(session_name(session), SESSION_TOP) && has_word(known, sel->tracer))
+			say("the tracer %s works at the top level only, not in an instance: use -i /",
+			    sel->tracer);
+		else
+			say("there is no tracer \"%s\"; there are: %s", sel->tracer, here);
+	}
+	free(known);
+	free(here);
+	return ret;
+}
+
+static int find_events(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sel->nr_events && !ret; i++)
+		ret = events_find(&sel->events[i].found, session, sel->events[i].name);
+	return ret;
+}
+
+/* Opening the buffers takes no event out of them. In an instance of its own it happens later. */
+static int check_way(const struct selection *sel, struct session *session)
+{
+	struct tracemap_options options = tracemap_default_options();
+	struct tracemap *t;
+	int ret;
+
+	if (sel->way == TRACEMAP_CONSUME || session_is_own(session) ||
+	    changes_nothing(sel, session))
+		return 0;
+	options.way = sel->way;
+	options.nr_cpus = sel->nr_cpus;
+	options.cpus = sel->cpus;
+	ret = tracemap_open(&t, session_dir(session), &options);
+	if (ret)
+		return complain(ABOUT_BUFFER, ret, "%s", session_dir(session));
+	tracemap_close(t);
+	return 0;
+}
+
+/* ---- 2. What the kernel alone can judge ---- */
+
+static int add_functions(struct session *session, const char *glob, bool first)
+{
+	char *line;
+	int ret;
+
+	/* Without a newline, the kernel would check the text only when the file is closed. */
+	if (asprintf(&line, "%s\n", glob) < 0)
+		return -ENOMEM;
+	ret = first ? session_try(session, "set_ftrace_filter", line) :
+		      session_add(session, "set_ftrace_filter", line);
+	free(line);
+	return ret;
+}
+
+static int function_failed(int error, const char *glob)
+{
+	if (error != -EINVAL)
+		return complain(ABOUT_SETTING, error, "set_ftrace_filter");
+	say("no function that can be traced is \"%s\": see available_filter_functions", glob);
+	return error;
+}
+
+/*
+ * The kernel ignores a wrong name that is added to its list; but if the list is emptied before,
+ * a tracer that runs traces all functions.
+ */
+static int try_functions(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	if (session_is_own(session))
+		return 0;
+	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
+		ret = add_functions(session, sel->functions[i], false);
+		if (ret)
+			function_failed(ret, sel->functions[i]);
+	}
+	return ret;
+}
+
+static int set_filters(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sel->nr_events && !ret; i++)
+		ret = events_filter(&sel->events[i].found, session, sel->events[i].filter);
+	return ret;
+}
+
+/* Tracing is switched on again last, when the filters are those that were there. */
+static int keep_tracing_on(const struct selection *sel, struct session *session)
+{
+	return changes_nothing(sel, session) ? 0 : session_keep(session, "tracing_on");
+}
+
+/* ---- 3. Settings ---- */
+
+/* Decide by the tracer that is asked for, or else by that of the instance. */
+static bool traces_functions(const struct selection *sel, struct session *session)
+{
+	char *present = session_get(session, "current_tracer");
+	const char *tracer = sel->tracer ? sel->tracer : present;
+	bool functions = tracer && !strncmp(tracer, "function", strlen("function"));
+
+	free(present);
+	return functions;
+}
+
+static int switch_off(const struct selection *sel, struct session *session)
+{
+	int ret;
+
+	if (changes_nothing(sel, session))
+		return 0;
+	ret = session_trace(session, false);
+	return ret ? ret : session_hide_self(session, traces_functions(sel, session));
+}
+
+/* Hexadecimal, the highest first, a comma every eight digits. */
+static char *cpu_mask(const struct selection *sel)
+{
+	unsigned int highest = 0, words;
+	char *text, *at;
+
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		if ((unsigned int)sel->cpus[i] > highest)
+			highest = sel->cpus[i];
+	}
+	words = highest / 32 + 1;
+	text = malloc(9 * words + 1);
+	at = text;
+	while (text && words--) {
+		unsigned int word = 0;
+
+		for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+			if ((unsigned int)sel->cpus[i] / 32 == words)
+				word |= 1U << sel->cpus[i] % 32;
+		}
+		at += sprintf(at, "%08x%s", word, words ? "," : "");
+	}
+	return text;
+}
+
+/* Other CPUs need not trace what is not read, but in an existing instance another reader may. */
+static int set_cpus(const struct selection *sel, struct session *session)
+{
+	char *mask;
+	int ret;
+
+	if (!sel->nr_cpus || !session_is_own(session))
+		return 0;
+	mask = cpu_mask(sel);
+	ret = mask ? session_set(session, "tracing_cpumask", mask) : no_memory();
+	free(mask);
+	return ret;
+}
+
+static int set_functions(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
+		ret = add_functions(session, sel->functions[i], !i);
+		if (ret)
+			function_failed(ret, sel->functions[i]);
+	}
+	return ret;
+}
+
+static int set_events(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sel->nr_events && !ret; i++)
+		ret = events_enable(&sel->events[i].found, session);
+	return ret;
+}
+
+/* Something keeps the tracer from being changed; the tracer itself is all right. */
+static void tracer_is_kept(const struct session *session, const char *tracer)
+{
+	bool own = session_is_own(session);
+
+	say("the tracer %s cannot be set in instance %s now: %sit is in use in another instance%s",
+	    tracer, session_name(session),
+	    own ? "" : "another program, such as a stream or a recording, reads or has mapped the buffers, or ",
+	    own ? "" : "; end that, or leave out -i, for an instance of its own");
+}
+
+static int set_tracer(const struct selection *sel, struct session *session)
+{
+	int ret;
+
+	if (!sel->tracer)
+		return 0;
+	ret = session_try(session, "current_tracer", sel->tracer);
+	if (ret == -EBUSY)
+		tracer_is_kept(session, sel->tracer);
+	else if (ret)
+		complain(ABOUT_SETTING, ret, "the tracer %s", sel->tracer);
+	return ret;
+}
 
 /*
  * Set large sub-buffers in an instance of our own: fewer are taken, which makes an
@@ -226,46 +575,11 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 	ret = session_keep(session, "buffer_size_kb");
 	if (ret)
 		return ret;
-	snprintf(kb, sizeof(kb), "%llu", (sel->subbuf + 1023) / 1024);
+	subbuf_kb(sel, kb, sizeof(kb));
 	ret = session_try(session, "buffer_subbuf_size_kb", kb);
 	if (ret)
 		complain(ABOUT_SETTING, ret, "--subbuf %sk", kb);
 	return ret;
-}
-
-/* Memory that can be had without swapping, in KiB; 0 if it is not known. */
-static unsigned long long available_kib(void)
-{
-	static const char name[] = "MemAvailable:";
-	char text[1024];
-	const char *at;
-
-	if (text_file_read("/proc", "meminfo", text, sizeof(text)) < 0)
-		return 0;
-	at = strstr(text, name);
-	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
-}
-
-/*
- * The kernel would take the memory of one CPU after the other, and refuse when there is no more:
- * other programs would lack it meanwhile. So this is refused before anything is changed.
- */
-static int check_buffer_size(const struct selection *sel, const struct session *session)
-{
-	unsigned long long kib = (sel->buffer_size + 1023) / 1024, there = available_kib();
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	char *now;
-
-	if (!sel->buffer_size || !there || cpus < 1)
-		return 0;
-	now = session_get(session, "buffer_size_kb");
-	there = there / cpus + (now ? text_file_buffer_kib(now) : 0);
-	free(now);
-	if (kib <= there)
-		return 0;
-	say("-b: %llu MiB for each of %ld CPUs are more than there is memory for: ask for %lluM at most; nothing was changed",
-	    kib >> 10, cpus, there >> 10);
-	return -ENOMEM;
 }
 
 static int set_buffer(const struct selection *sel, struct session *session)
@@ -280,210 +594,23 @@ static int set_buffer(const struct selection *sel, struct session *session)
 
 static int set_clock(const struct selection *sel, struct session *session)
 {
-	int ret;
-
-	if (!sel->clock)
-		return 0;
-	ret = session_try(session, "trace_clock", sel->clock);
-	if (ret == -EINVAL) {
-		char *clocks = session_get(session, "trace_clock");
-
-		say("there is no clock \"%s\"; there are: %s", sel->clock, clocks ? clocks : "?");
-		free(clocks);
-	} else if (ret) {
-		complain(ABOUT_SETTING, ret, "trace_clock");
-	}
-	return ret;
-}
-
-/* Hexadecimal, the highest first, a comma every eight digits. */
-static char *cpu_mask(const struct selection *sel)
-{
-	unsigned int highest = 0, words;
-	char *text, *at;
-
-	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
-		if ((unsigned int)sel->cpus[i] > highest)
-			highest = sel->cpus[i];
-	}
-	words = highest / 32 + 1;
-	text = malloc(9 * words + 1);
-	at = text;
-	while (text && words--) {
-		unsigned int word = 0;
-
-		for (unsigned int i = 0; i < sel->nr_cpus; i++) {
-			if ((unsigned int)sel->cpus[i] / 32 == words)
-				word |= 1U << sel->cpus[i] % 32;
-		}
-		at += sprintf(at, "%08x%s", word, words ? "," : "");
-	}
-	return text;
-}
-
-int selection_check_cpus(const struct selection *sel, const char *dir)
-{
-	char path[4096], online[256];
-
-	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
-		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d", dir, sel->cpus[i]);
-		if (!access(path, F_OK))
-			continue;
-		if (text_file_read("/sys/devices/system/cpu", "online", online, sizeof(online)) < 0)
-			strcpy(online, "listed in /sys/devices/system/cpu/online");
-		say("-C: there is no CPU %d here; those online are %s", sel->cpus[i], online);
-		return -ENOENT;
-	}
-	return 0;
-}
-
-/* Other CPUs need not trace what is not read, but in an existing instance another reader may. */
-static int set_cpus(const struct selection *sel, struct session *session)
-{
-	int ret = selection_check_cpus(sel, session_dir(session));
-	char *mask;
-
-	if (ret || !sel->nr_cpus || !session_is_own(session))
-		return ret;
-	mask = cpu_mask(sel);
-	ret = mask ? session_set(session, "tracing_cpumask", mask) : no_memory();
-	free(mask);
-	return ret;
-}
-
-static int add_functions(struct session *session, const char *glob, bool first)
-{
-	char *line;
-	int ret;
-
-	/* Without a newline, the kernel would check the text only when the file is closed. */
-	if (asprintf(&line, "%s\n", glob) < 0)
-		return -ENOMEM;
-	ret = first ? session_try(session, "set_ftrace_filter", line) :
-		      session_add(session, "set_ftrace_filter", line);
-	free(line);
-	return ret;
-}
-
-static int set_functions(const struct selection *sel, struct session *session)
-{
-	for (unsigned int i = 0; i < sel->nr_functions; i++) {
-		int ret = add_functions(session, sel->functions[i], !i);
-
-		if (ret == -EINVAL) {
-			say("no function that can be traced is \"%s\": see available_filter_functions",
-			    sel->functions[i]);
-			return ret;
-		}
-		if (ret)
-			return complain(ABOUT_SETTING, ret, "set_ftrace_filter");
-	}
-	return 0;
-}
-
-static bool has_word(const char *text, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = text; at && (at = strstr(at, word)); at++) {
-		if ((at == text || isspace((unsigned char)at[-1])) &&
-		    (!at[length] || isspace((unsigned char)at[length])))
-			return true;
-	}
-	return false;
-}
-
-/* Something keeps the tracer from being changed; the tracer itself is all right. */
-static void tracer_is_kept(const struct session *session, const char *tracer)
-{
-	bool own = session_is_own(session);
-
-	say("the tracer %s cannot be set in instance %s now: %sit is in use in another instance%s",
-	    tracer, session_name(session),
-	    own ? "" : "another program, such as a stream or a recording, reads or has mapped the buffers, or ",
-	    own ? "" : "; end that, or leave out -i, for an instance of its own");
-}
-
-static int tracer_failed(struct session *session, const char *tracer, int error)
-{
-	char *known = session_get(session, "../../available_tracers");
-	char *here = session_get(session, "available_tracers");
-	bool top = !strcmp(session_name(session), SESSION_TOP);
-
-	if (!top && has_word(known, tracer) && !has_word(here, tracer))
-		say("the tracer %s works at the top level only, not in an instance: use -i /",
-		    tracer);
-	else if (error == -EINVAL)
-		say("there is no tracer \"%s\"; there are: %s", tracer,
-		    here ? here : known ? known : "?");
-	else if (error == -EBUSY)
-		tracer_is_kept(session, tracer);
-	else
-		complain(ABOUT_SETTING, error, "the tracer %s", tracer);
-	free(known);
-	free(here);
-	return error;
-}
-
-static int set_tracer(const struct selection *sel, struct session *session)
-{
-	int ret;
-
-	if (!sel->tracer)
-		return 0;
-	ret = session_try(session, "current_tracer", sel->tracer);
-	return ret ? tracer_failed(session, sel->tracer, ret) : 0;
-}
-
-static int set_events(const struct selection *sel, struct session *session)
-{
-	int ret = 0;
-
-	for (unsigned int i = 0; i < sel->nr_events && !ret; i++)
-		ret = events_enable(session, sel->events[i].name, sel->events[i].filter);
-	return ret;
-}
-
-/* Nothing is changed in an existing instance that is only to be read. */
-static bool changes_nothing(const struct selection *sel, const struct session *session)
-{
-	return !session_is_own(session) && selection_is_empty(sel);
-}
-
-/* Decide by the tracer that is asked for, or else by that of the instance. */
-static bool traces_functions(const struct selection *sel, struct session *session)
-{
-	char *present = session_get(session, "current_tracer");
-	const char *tracer = sel->tracer ? sel->tracer : present;
-	bool functions = tracer && !strncmp(tracer, "function", strlen("function"));
-
-	free(present);
-	return functions;
+	return sel->clock ? session_set(session, "trace_clock", sel->clock) : 0;
 }
 
 static int apply(const struct selection *sel, struct session *session)
 {
 	static int (* const steps[])(const struct selection *, struct session *) = {
-		set_subbuf, set_buffer, set_clock, set_cpus, set_functions, set_events, set_tracer,
+		check_buffer_size, check_sizes, check_cpus, check_clock, check_tracer, find_events,
+		check_way,
+		keep_tracing_on, try_functions, set_filters,
+		switch_off, set_cpus, set_functions, set_events, set_tracer, set_subbuf, set_buffer,
+		set_clock,
 	};
-	int ret = check_buffer_size(sel, session);
+	int ret = 0;
 
-	if (ret)
-		return ret;
-	if (!changes_nothing(sel, session)) {
-		ret = session_trace(session, false);
-		if (ret)
-			return ret;
-		ret = session_hide_self(session, traces_functions(sel, session));
-		if (ret)
-			return ret;
-	}
-	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]) && !ret; i++)
 		ret = steps[i](sel, session);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return ret;
 }
 
 static int limit_to(const struct selection *sel, struct session *session, int pid)
@@ -535,8 +662,10 @@ static void allow_many_files(void)
 int selection_open(const struct selection *sel, struct session **session, struct child *child,
 		   char **command)
 {
-	int ret = session_open(session, sel->instance);
+	int ret = child_check(child, command);
 
+	if (!ret)
+		ret = session_open(session, sel->instance);
 	if (!ret)
 		ret = stop_on_signals();
 	if (!ret)

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "child.h"
+#include "events.h"
 #include "session.h"
 
 #define SELECTION_SHORT		"e:f:p:l:C:i:b:F"
@@ -52,6 +53,7 @@ enum {
 struct selection_event {
 	const char *name;
 	const char *filter;	/* NULL: there is none */
+	struct events found;	/* by selection_open() */
 };
 
 struct selection {
@@ -66,6 +68,7 @@ struct selection {
 	unsigned int nr_cpus;	/* 0: all CPUs */
 	unsigned long long buffer_size;
 	unsigned long long subbuf;	/* bytes of a sub-buffer; 0: the option was not given */
+	enum tracemap_way way;	/* that the caller opens the buffers by */
 	bool large_subbufs;	/* then make them large in an instance made for the session */
 	bool child_only;
 };
@@ -93,8 +96,10 @@ int selection_check_cpus(const struct selection *sel, const char *dir);
  * Open a session, and set up the buffers, clock, filters, tracer and events of its
  * instance. Signals are counted afterwards, and tracing is off. Fork the process of
  * @command, if there is one, which waits for child_start(). With --child-only only this process
- *	and those that it forks are traced. TRACEMAP_INSTANCE in its environment is the folder
- *	where it can write marks. Returns 0, or a negative errno and a message.
+ * and those that it forks are traced. TRACEMAP_INSTANCE in its environment is the folder
+ * where it can write marks. Returns 0, or a negative errno and a message; if child->refused is
+ * set, it is the command that cannot be executed. What is refused by its name leaves an existing
+ * instance untouched.
  */
 int selection_open(const struct selection *sel, struct session **session, struct child *child,
 		   char **command);

@@ -56,6 +56,21 @@ int tracemap_find_dir(char **dir, const char *instance)
 	return *dir ? 0 : -ENOMEM;
 }
 
+static int open_refused;	/* what tracemap_open() returns */
+
+int __wrap_tracemap_open(struct tracemap **t, const char *dir,
+			 const struct tracemap_options *options)
+{
+	CHECK(!strcmp(dir, top) && options->way == TRACEMAP_OBSERVE);
+	*t = NULL;
+	return open_refused;
+}
+
+void __wrap_tracemap_close(struct tracemap *t)
+{
+	CHECK(!t);
+}
+
 /* ---- Values ---- */
 
 static unsigned long long size_of(const char *text)
@@ -290,8 +305,9 @@ int __wrap_faccessat(int at, const char *path, int mode, int flags)
 }
 
 /* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
-static bool tracer_is_kept;
-static unsigned int set_while_on;	/* settings of the top level, but tracing_on */
+static bool tracer_is_kept, filter_is_refused;
+static unsigned int set_while_on;	/* settings of the top level, but tracing_on and filters */
+static unsigned int set;		/* settings of the top level, filters included */
 __typeof__(write) __real_write;
 static bool has(const char *dir, const char *name, const char *text);
 
@@ -307,8 +323,15 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 		errno = EBUSY;
 		return -1;
 	}
-	if (length > 0 && !strncmp(path, top, strlen(top)) && !strstr(path, "/tracing_on"))
-		set_while_on += !has(top, "tracing_on", "0");
+	if (length > 0 && !strncmp(path, top, strlen(top))) {
+		set++;
+		if (filter_is_refused && strstr(path, "/sched_waking/filter")) {
+			errno = EINVAL;
+			return -1;
+		}
+		if (!strstr(path, "/tracing_on") && !strstr(path, "filter"))
+			set_while_on += !has(top, "tracing_on", "0");
+	}
 	return __real_write(fd, data, size);
 }
 
@@ -329,11 +352,12 @@ static void check_put_back(void)
 		CHECK(has(top, files[i].name, files[i].after));
 }
 
-/* Options, each a letter and its argument, up to NULL. */
+/* Options, each a letter, "-" for --clock, and its argument, up to NULL. */
 static void choose(struct selection *sel, const char *const *option)
 {
 	for (; *option; option++)
-		CHECK(selection_option(sel, **option, *option + 1) == 1);
+		CHECK(selection_option(sel, **option == '-' ? SELECTION_CLOCK : **option,
+				       *option + 1) == 1);
 }
 
 /* By the options of test_top_level(), with a command of this number. */
@@ -419,7 +443,7 @@ static void test_sizes_of_cpus(void)
 	choose(&sel, options);
 	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOTUNIQ);
 	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));
-	CHECK(has(top, "tracing_on", "1"));
+	CHECK(has(top, "tracing_on", "1\n"));
 	selection_free(&sel);
 }
 
@@ -501,6 +525,78 @@ static void test_looked_up(const char *event, unsigned int nr)
 	selection_free(&sel);
 }
 
+/*
+ * What is refused by its name, or because the buffers cannot be opened, or because there is no
+ * such command, leaves an instance untouched: no file is written.
+ */
+static void test_untouched(const char *const *options, const char *program, int error)
+{
+	char *command[2] = { (char *)program };
+	struct selection sel = { .way = TRACEMAP_OBSERVE, .clock = "mono" };
+	struct child child = CHILD_NONE;
+	struct session *session = NULL;
+	unsigned int before = said;
+	char path[320];
+
+	fill(top);
+	make_file(top, "available_tracers", "function nop\n");
+	choose(&sel, options);
+	set = 0;
+	CHECK(selection_open(&sel, &session, &child, program ? command : NULL) == error);
+	CHECK(said == before + 1 && !child.pid && child.refused == (program ? error : 0));
+	CHECK(!session_close(session) && !set);
+	for (unsigned int i = 0; i < SIZE(files); i++)
+		CHECK(has(top, files[i].name, files[i].before));
+	selection_free(&sel);
+	snprintf(path, sizeof(path), "%s/available_tracers", top);
+	CHECK(!unlink(path));
+}
+
+static void test_all_untouched(void)
+{
+	static const char * const good[] = { "i/", "esched", "pfunction", "b64k", "C0", NULL };
+
+	test_untouched((const char * const []){ "i/", "esched", "enone", NULL }, NULL, -ENOENT);
+	test_untouched((const char * const []){ "i/", "esched", "C1", NULL }, NULL, -ENOENT);
+	test_untouched((const char * const []){ "i/", "pfunc", NULL }, NULL, -EINVAL);
+	CHECK(strstr(last_said, "no tracer \"func\"; there are: function nop"));
+	test_untouched((const char * const []){ "i/", "p", NULL }, NULL, -EINVAL);
+	test_untouched((const char * const []){ "i/", "pfunction nop", NULL }, NULL, -EINVAL);
+	test_untouched((const char * const []){ "i/", "esched", "-mo", NULL }, NULL, -EINVAL);
+	CHECK(strstr(last_said, "no clock \"mo\"; there are: local [global] mono"));
+	test_untouched(good, "no-such-command", -ENOENT);
+	test_untouched(good, "", -ENOENT);
+	test_untouched(good, "/etc/passwd", -EACCES);
+	test_untouched(good, "/etc", -EACCES);
+	open_refused = -EOPNOTSUPP;
+	test_untouched(good, NULL, -EOPNOTSUPP);
+	open_refused = 0;
+}
+
+/* Only the kernel can judge a filter: it is set, and put back, while tracing goes on. */
+static void test_refused_filter(void)
+{
+	static const char * const options[] = {
+		"i/", "esched:sched_switch", "fprev_prio < 100", "esched:sched_waking", "fnone", NULL,
+	};
+	struct selection sel = { .clock = "mono" };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	choose(&sel, options);
+	filter_is_refused = true;
+	set_while_on = 0;
+	CHECK(selection_open(&sel, &session, &child, NULL) == -EINVAL);
+	CHECK(has(top, "tracing_on", "1\n") && has(top, "trace_clock", "local [global] mono\n"));
+	CHECK(has(top, "events/sched/sched_switch/filter", "prev_prio < 100"));
+	filter_is_refused = false;
+	CHECK(!session_close(session) && !set_while_on);
+	CHECK(has(top, "events/sched/sched_switch/filter", "0") && has(top, "tracing_on", "1"));
+	CHECK(has(top, "trace_clock", "local [global] mono\n"));
+	selection_free(&sel);
+}
+
 static void test_refused(const char *const *options, int error)
 {
 	struct selection sel = { .clock = NULL };
@@ -531,7 +627,7 @@ static void test_tracers(void)
 	test_refused(function, -EBUSY);
 	CHECK(strstr(last_said, "in instance t now") && strstr(last_said, "reads or has mapped") &&
 	      !strstr(last_said, "-i /"));
-	test_refused(graph, -EBUSY);
+	test_refused(graph, -EINVAL);
 	CHECK(strstr(last_said, "use -i /"));
 	tracer_is_kept = false;
 }
@@ -581,6 +677,8 @@ int main(int argc, char **argv)
 	test_sizes_of_cpus();
 	test_nothing_asked_for();
 	test_too_large();
+	test_all_untouched();
+	test_refused_filter();
 	test_own_instance("b1M", "64");
 	test_own_instance("b1023k", "4\n");
 	test_looked_up("esched:sched_switch", 1);

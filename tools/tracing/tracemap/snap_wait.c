@@ -85,6 +85,7 @@ int snap_wait_event(const char *when)
 static int enable(struct session *session, const char *when)
 {
 	char *event = strdup(when), *filter;
+	struct events found = { };
 	int ret;
 
 	if (!event)
@@ -93,7 +94,12 @@ static int enable(struct session *session, const char *when)
 	filter = filter ? strchr(filter + 1, ':') : NULL;
 	if (filter)
 		*filter++ = 0;
-	ret = events_enable(session, event, filter);
+	ret = events_find(&found, session, event);
+	if (!ret)
+		ret = events_filter(&found, session, filter);
+	if (!ret)
+		ret = events_enable(&found, session);
+	events_free(&found);
 	free(event);
 	return ret;
 }

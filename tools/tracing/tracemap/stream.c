@@ -42,7 +42,6 @@
 
 struct options {
 	struct selection sel;
-	enum tracemap_way way;
 	char **command;		/* NULL: none */
 	bool observe;
 	bool json;
@@ -450,7 +449,7 @@ static int open_buffers(struct stream *s)
 	struct tracemap_options options = tracemap_default_options();
 	int ret;
 
-	options.way = s->opt.way;
+	options.way = s->opt.sel.way;
 	options.flags = s->opt.from_now ? TRACEMAP_FROM_NOW : 0;
 	options.nr_cpus = s->opt.sel.nr_cpus;
 	options.cpus = s->opt.sel.cpus;
@@ -539,9 +538,9 @@ static int run(struct stream *s)
 	int ret = start(s);
 
 	if (ret)
-		return EXIT_FAILED;
+		return child_not_begun(&s->loop.child);
 	if (!s->opt.quiet)
-		session_say_how(s->session, s->t, s->opt.way);
+		session_say_how(s->session, s->t, s->opt.sel.way);
 	print_header(s);
 	ret = loop_start(&s->loop, s->opt.duration, s->opt.command ? s->opt.command[0] : NULL);
 	if (ret)
@@ -629,7 +628,7 @@ static int parse_option(struct options *opt, int option)
 		return ret < 0 ? ret : 0;
 	switch (option) {
 	case OPT_WAY:
-		return value_way(optarg, &opt->way);
+		return value_way(optarg, &opt->sel.way);
 	case OPT_OBSERVE:
 		opt->observe = true;
 		return 0;
@@ -670,13 +669,13 @@ static int check_options(struct stream *s)
 		say("nothing to trace: -e EVENT, -p TRACER, or -i INSTANCE to read what is traced there");
 		return -EINVAL;
 	}
-	if (opt->observe && opt->way != TRACEMAP_CONSUME && opt->way != TRACEMAP_OBSERVE) {
+	if (opt->observe && opt->sel.way != TRACEMAP_CONSUME && opt->sel.way != TRACEMAP_OBSERVE) {
 		say("--observe is --way observe, and contradicts --way %s",
-		    tracemap_way_name(opt->way));
+		    tracemap_way_name(opt->sel.way));
 		return -EINVAL;
 	}
 	if (opt->observe)
-		opt->way = TRACEMAP_OBSERVE;
+		opt->sel.way = TRACEMAP_OBSERVE;
 	if (!opt->until)
 		return 0;
 	ret = regcomp(&s->until, opt->until, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);

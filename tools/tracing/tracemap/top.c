@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -493,11 +494,28 @@ static uint64_t wake_bytes(const struct session *session)
 	return kib * 1024 / 4;	/* the CPUs' differ: 0, as buffer_percent says */
 }
 
-static int refuse_to_take(const struct top *top)
+static int refuse_to_take(const char *instance)
 {
 	say("this kernel has no live index to observe instance %s by: counting its events would take them from its other readers. To do that, use --way read; or trace in an instance of its own, by -e and without -i",
-	    session_name(top->session));
+	    instance);
 	return -EOPNOTSUPP;
+}
+
+/* So that nothing is changed before this is refused; selection_open() tells what else is wrong. */
+static int check_index(const struct top *top)
+{
+	const char *name = top->opt.sel.instance;
+	char path[PATH_MAX], *dir;
+	int ret = 0;
+
+	if (!name || top->opt.sel.way != TRACEMAP_CONSUME ||
+	    tracemap_find_dir(&dir, strcmp(name, SESSION_TOP) ? name : NULL))
+		return 0;
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_live", dir);
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		ret = refuse_to_take(name);
+	free(dir);
+	return ret;
 }
 
 /*
@@ -507,18 +525,18 @@ static int refuse_to_take(const struct top *top)
 static int open_instance(struct top *top)
 {
 	struct tracemap_options options = tracemap_default_options();
-	bool own = session_is_own(top->session), any = top->opt.way == TRACEMAP_CONSUME;
+	bool own = session_is_own(top->session), any = top->opt.sel.way == TRACEMAP_CONSUME;
 	const char *dir = session_dir(top->session);
 	int ret;
 
-	options.way = any ? TRACEMAP_OBSERVE : top->opt.way;
+	options.way = any ? TRACEMAP_OBSERVE : top->opt.sel.way;
 	options.flags = own ? 0 : TRACEMAP_FROM_NOW;
 	options.nr_cpus = top->opt.sel.nr_cpus;
 	options.cpus = top->opt.sel.cpus;
 	options.wake_bytes = options.way == TRACEMAP_OBSERVE ? wake_bytes(top->session) : 0;
 	ret = tracemap_open(&top->t, dir, &options);
 	if (ret == -EOPNOTSUPP && any && !own)
-		return refuse_to_take(top);
+		return refuse_to_take(session_name(top->session));
 	if ((ret == -EOPNOTSUPP || ret == -EBUSY) && any && own) {
 		options.way = TRACEMAP_CONSUME;
 		options.wake_bytes = 0;
@@ -771,8 +789,11 @@ static unsigned int limit_of(const struct top *top)
 
 static int start(struct top *top)
 {
-	int ret = selection_open(&top->opt.sel, &top->session, &top->loop.child, top->opt.command);
+	int ret = check_index(top);
 
+	if (!ret)
+		ret = selection_open(&top->opt.sel, &top->session, &top->loop.child,
+				     top->opt.command);
 	if (!ret)
 		ret = open_buffers(top);
 	if (ret)
@@ -794,9 +815,9 @@ static int run(struct top *top)
 	int ret = start(top);
 
 	if (ret)
-		return EXIT_FAILED;
+		return child_not_begun(&top->loop.child);
 	if (!top->opt.quiet)
-		session_say_how(top->session, top->t, top->opt.way);
+		session_say_how(top->session, top->t, top->opt.sel.way);
 	ret = open_form(top);
 	if (ret)
 		return EXIT_FAILED;
@@ -921,7 +942,7 @@ static int parse_option(struct options *opt, int option)
 		return ret < 0 ? ret : 0;
 	switch (option) {
 	case OPT_WAY:
-		return value_way(optarg, &opt->way);
+		return value_way(optarg, &opt->sel.way);
 	case OPT_BY:
 		opt->by = optarg;
 		return *optarg ? 0 : value_wrong("--by", optarg,
