@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 #include "undo.h"
 
 #define OWN_PREFIX	"tracemap-"
+#define LEFTOVER_WAITS	20	/* for all that may be left, together a second */
+#define LEFTOVER_WAIT_US	50000
 
 struct session {
 	struct undo_list undo;
@@ -316,13 +319,30 @@ int session_hide_self(struct session *session, bool functions)
 
 /* ---- Opening ---- */
 
-/* Was the instance made by a session that was killed? */
-static void tell_leftover(const char *instances, const char *name)
+/* The keeper of a session that has just been killed is removing its instance. */
+static bool goes_away(const char *instances, const char *name, int *waits)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", instances, name);
+	while (!access(path, F_OK)) {
+		if (!*waits)
+			return false;
+		usleep(LEFTOVER_WAIT_US);
+		--*waits;
+	}
+	return true;
+}
+
+/* Was the instance made by a session that was killed, and is left? */
+static void tell_leftover(const char *instances, const char *name, int *waits)
 {
 	char *end;
 	long pid = strtol(name + strlen(OWN_PREFIX), &end, 10);
 
 	if (pid <= 0 || (*end && *end != '.') || kill(pid, 0) == 0 || errno != ESRCH)
+		return;
+	if (goes_away(instances, name, waits))
 		return;
 	say("a session that was killed left an instance behind: rmdir %s/%s", instances, name);
 }
@@ -330,6 +350,7 @@ static void tell_leftover(const char *instances, const char *name)
 static void tell_leftovers(const char *top)
 {
 	struct dirent *entry;
+	int waits = LEFTOVER_WAITS;
 	char *instances;
 	DIR *dir;
 
@@ -338,7 +359,7 @@ static void tell_leftovers(const char *top)
 	dir = opendir(instances);
 	while (dir && (entry = readdir(dir))) {
 		if (!strncmp(entry->d_name, OWN_PREFIX, strlen(OWN_PREFIX)))
-			tell_leftover(instances, entry->d_name);
+			tell_leftover(instances, entry->d_name, &waits);
 	}
 	if (dir)
 		closedir(dir);
