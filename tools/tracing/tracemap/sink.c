@@ -12,15 +12,23 @@
 #include "sink.h"
 #include "stop.h"
 
-int sink_check(void)
+int sink_check_open(const char *option)
 {
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	/* If standard output was closed, main() has opened a file for reading in its place. */
-	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
-		say("-o -: standard output is not open for writing");
-		return -EBADF;
-	}
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+		return 0;
+	say("%sstandard output is not open for writing", option);
+	return -EBADF;
+}
+
+int sink_check(void)
+{
+	int ret = sink_check_open("-o -: ");
+
+	if (ret)
+		return ret;
 	if (!isatty(STDOUT_FILENO))
 		return 0;
 	say("-o -: standard output is a terminal, and a trace.dat is no text: add | tracemap report -, or name a file with -o");

@@ -10,6 +10,12 @@
 #include <stddef.h>
 
 /*
+ * Whether standard output is open for writing; @option begins the message if not. Call it before
+ * events are taken, which nobody could read afterwards. Returns 0, or -EBADF and a message.
+ */
+int sink_check_open(const char *option);
+
+/*
  * Whether standard output can take a file in this format. Returns 0, or a negative errno that
  * was reported.
  */

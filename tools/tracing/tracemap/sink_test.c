@@ -120,6 +120,11 @@ static int writes_other(void)
 	return 0;
 }
 
+static int is_open(void)
+{
+	return sink_check_open("");
+}
+
 static void test_stdout(void)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY), null = open("/dev/null", O_RDONLY);
@@ -130,6 +135,7 @@ static void test_stdout(void)
 	CHECK(status_of(terminal, sink_check) == EINVAL);
 	CHECK(status_of(null, sink_check) == EBADF);
 	CHECK(status_of(ends[1], sink_check) == 0);
+	CHECK(status_of(null, is_open) == EBADF && status_of(terminal, is_open) == 0);
 	CHECK(status_of(ends[1], writes_other) == 0);
 	CHECK(read(ends[0], text, sizeof(text) - 1) == 4 && !strcmp(text, "file"));
 	close(terminal);

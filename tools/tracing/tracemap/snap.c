@@ -314,11 +314,11 @@ static int taking_stopped(const struct snap *s)
 	return -EINTR;
 }
 
-/* Check before events are consumed for a file that cannot be written. */
+/* Check before events are consumed for an output that cannot be written. */
 static int check_output(const struct snap *s)
 {
 	if (!s->opt.output)
-		return 0;
+		return sink_check_open("");
 	return snap_waits(&s->opt.cause) ? check_folder(s) : snap_data_check(s->opt.output);
 }
 

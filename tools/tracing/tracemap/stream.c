@@ -22,6 +22,7 @@
 #include "output.h"
 #include "selection.h"
 #include "session.h"
+#include "sink.h"
 #include "stop.h"
 #include "values.h"
 #include "verbs.h"
@@ -513,8 +514,10 @@ static bool drops_new_events(const struct session *session)
 
 static int start(struct stream *s)
 {
-	int ret = selection_open(&s->opt.sel, &s->session, &s->loop.child, s->opt.command);
+	int ret = sink_check_open("");
 
+	if (!ret)
+		ret = selection_open(&s->opt.sel, &s->session, &s->loop.child, s->opt.command);
 	if (!ret)
 		ret = open_buffers(s);
 	if (ret)
