@@ -33,6 +33,7 @@
  * @tracefs: where it is, NULL if it is not there
  * @error: an errno: why only this much is known; 0: the rest is true
  * @tried: an errno: what stream and record need beside buffers does not work
+ * @existing: without an instance of its own, the user may read one that is there
  * @functions: 0, or an errno: why functions cannot be traced
  * @consume: the way by which stream and record read
  * @map: 0, or an errno: why buffers cannot be mapped
@@ -51,6 +52,7 @@ struct info {
 	char *tracefs;
 	int error;
 	int tried;
+	bool existing;
 	int functions;
 	enum tracemap_way consume;
 	int map;
@@ -111,6 +113,15 @@ static int try_top_index(const struct info *info)
 	return errno == ENOENT ? EOPNOTSUPP : errno;
 }
 
+/* A group that tracefs was mounted for may read, and set nothing. */
+static bool may_read(const struct info *info)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_pipe_raw", info->tracefs);
+	return !access(path, R_OK);
+}
+
 static void try_all(struct info *info)
 {
 	struct session *session;
@@ -120,6 +131,7 @@ static void try_all(struct info *info)
 	if (ret < 0) {
 		info->tried = -ret;
 		info->observe = try_top_index(info);
+		info->existing = advice_refused(ret) && may_read(info);
 		return;
 	}
 	dir = session_dir(session);
@@ -235,14 +247,6 @@ static const char *reason(const struct info *info)
 	return text ? text : strerror(error);
 }
 
-/* Verbs that read an existing instance need less than those that make one. */
-static const char *reason_of_reading(const struct info *info)
-{
-	if (advice_refused(info->tried) && has_index(info))
-		return "run as root, or read an instance that is there, by -i";
-	return reason(info);
-}
-
 struct verb_note {
 	const char *verb;
 	bool works;
@@ -250,6 +254,7 @@ struct verb_note {
 };
 
 #define NR_VERBS	7
+#define BY_I		"in an instance that is there, by -i; run as root to trace anything else"
 
 #ifdef HAVE_LIBTRACECMD
 static const struct verb_note report_note = { "report", true, "from a file" };
@@ -258,6 +263,17 @@ static const struct verb_note report_note = {
 	"report", false, NO_REPORT
 };
 #endif
+
+/* Verbs that read an existing instance need less than those that make one. */
+static void note_existing(const struct info *info, struct verb_note notes[NR_VERBS])
+{
+	bool index = has_index(info);
+
+	notes[0].text = index ? "by mapping, " BY_I : "by read(2), " BY_I;
+	notes[1].text = notes[0].text;
+	notes[4].text = index ? "from the live view, " BY_I : "by --way read, " BY_I;
+	notes[0].works = notes[1].works = notes[4].works = true;
+}
 
 static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS])
 {
@@ -275,8 +291,10 @@ static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS]
 		"from the live view: takes no event" : consume };
 	for (int i = 0; i < 5; i++) {
 		if (!notes[i].works)
-			notes[i].text = reason_of_reading(info);
+			notes[i].text = reason(info);
 	}
+	if (info->existing)
+		note_existing(info, notes);
 	notes[5] = report_note;
 	notes[6] = (struct verb_note){ "info", true, info->error ? "as far as it goes" : "" };
 }
