@@ -464,7 +464,5 @@ int cmd_info(int argc, char **argv)
 	else
 		print_info(&info);
 	free(info.tracefs);
-	if (fflush(stdout))
-		return complain(ABOUT_OUTPUT, errno, "output") ? EXIT_FAILED : EXIT_OK;
 	return EXIT_OK;
 }

@@ -840,7 +840,7 @@ int cmd_report(int argc, char **argv)
 	int status = EXIT_USAGE;
 
 	if (ret > 0) {
-		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+		status = EXIT_OK;
 	} else if (!ret) {
 		status = run(&r);
 		clean_up(&r);

@@ -571,7 +571,7 @@ int cmd_snap(int argc, char **argv)
 	int ret = parse_options(&s.opt, argc, argv), status = EXIT_USAGE;
 
 	if (ret > 0)
-		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+		status = EXIT_OK;
 	else if (!ret)
 		status = run(&s);
 	output_free(&s.out);

@@ -202,15 +202,18 @@ static bool rates_are_known(const struct watch *w)
  */
 static int flush(void)
 {
+	int error = 0;
+
 	while (fflush(stdout)) {
-		if (errno != EINTR)
-			return errno == EPIPE ? -EPIPE : complain(ABOUT_OUTPUT, errno, "output");
-		if (!stop_signals())
+		error = errno;
+		if (error == EINTR && !stop_signals())
 			continue;
 		__fpurge(stdout);
-		return 0;
+		break;
 	}
-	return 0;
+	if (!error || error == EINTR)
+		return 0;
+	return error == EPIPE ? -EPIPE : complain(ABOUT_OUTPUT, error, "output");
 }
 
 static int show(struct stat_run *run)

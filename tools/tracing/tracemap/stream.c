@@ -719,7 +719,7 @@ int cmd_stream(int argc, char **argv)
 	int status = EXIT_USAGE;
 
 	if (ret > 0)
-		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+		status = EXIT_OK;
 	else if (!ret)
 		status = clean_up(&s, run(&s));
 	if (s.opt.until)

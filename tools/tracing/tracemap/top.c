@@ -1033,7 +1033,7 @@ int cmd_top(int argc, char **argv)
 	int status = EXIT_USAGE;
 
 	if (ret > 0)
-		status = fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+		status = EXIT_OK;
 	else if (!ret)
 		status = clean_up(&top, run(&top));
 	selection_free(&top.opt.sel);

@@ -3,11 +3,13 @@
  * tracemap: stream, record and watch the trace buffers of the kernel, in the cheapest
  * way that the kernel offers.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "verbs.h"
 
 #ifndef HAVE_LIBTRACECMD
@@ -81,6 +83,15 @@ static void open_standard_files(void)
 		close(fd);
 }
 
+/* A help, the version and what info says are in the buffer of stdout. */
+static int flushed(int status)
+{
+	if (!fflush(stdout))
+		return status;
+	complain(ABOUT_OUTPUT, errno, "standard output");
+	return EXIT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	const struct verb *verb;
@@ -92,11 +103,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		help(stdout);
-		return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+		return flushed(EXIT_OK);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("tracemap " TRACEMAP_VERSION);
-		return fflush(stdout) ? EXIT_FAILED : EXIT_OK;
+		return flushed(EXIT_OK);
 	}
 	verb = find_verb(argv[1]);
 	if (!verb) {
@@ -106,5 +117,5 @@ int main(int argc, char **argv)
 	}
 	/* Messages of getopt_long() begin with this, as those of the command do. */
 	argv[1] = "tracemap";
-	return verb->run(argc - 1, argv + 1);
+	return flushed(verb->run(argc - 1, argv + 1));
 }
