@@ -121,9 +121,11 @@ static void test_seconds(void)
 {
 	static const char * const wrong[] = {
 		"", "0", "-1", "soon", "s", "5x", "5 s", "5ss", "1e10", "300000h", "inf", "nan",
+		"0x1", "1e0", "1e3s", " 1", "+1", "0.5.5", ".", ".s",
 	};
 
 	CHECK(seconds_of("2") == 2 && seconds_of("0.5s") == 0.5 && seconds_of("500ms") == 0.5);
+	CHECK(seconds_of("2.") == 2 && seconds_of(".5") == 0.5);
 	CHECK(seconds_of("3m") == 180 && seconds_of("3min") == 180 && seconds_of("2h") == 7200);
 	for (unsigned int i = 0; i < SIZE(wrong); i++)
 		CHECK(!seconds_of(wrong[i]));

@@ -91,6 +91,9 @@ int value_seconds(const char *option, const char *text, double *seconds)
 	char *end;
 	double value = strtod(text, &end);
 
+	/* Such as "1e3", "0x1" or " 1" */
+	if (end != text + strspn(text, "0123456789."))
+		end = (char *)text;
 	for (unsigned int i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(end, units[i].name))
 			continue;
