@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "json_string.h"
 #include "stat.h"
@@ -22,6 +23,13 @@ static const char *files_note(int why)
 	default:
 		return "read from per_cpu/cpuN/stats: the buffers cannot be observed.";
 	}
+}
+
+static const char *hidden_note(void)
+{
+	if (geteuid())
+		return "Not every process could be asked what it maps: run as root.";
+	return "Not every process could be asked what it maps: a container refuses that to root, too.";
 }
 
 /* A line of the note of one instance; NULL after the last one */
@@ -45,7 +53,7 @@ static const char *note_of(const struct watch *w, const struct panel *p, unsigne
 			"Fill and bytes/s are estimates: from the length of the unread events.";
 	}
 	if (w->looks_for_mappers && w->mappers.some_hidden)
-		notes[n++] = "Not every process could be asked what it maps: run as root.";
+		notes[n++] = hidden_note();
 	return line < n ? notes[line] : NULL;
 }
 
