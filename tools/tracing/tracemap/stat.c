@@ -44,7 +44,7 @@ struct options {
 	bool no_mappers;
 	bool rows;
 	bool json;
-	unsigned long count;	/* 0: until told to stop */
+	unsigned long long count;	/* 0: until told to stop */
 	double interval;
 };
 
@@ -422,18 +422,6 @@ static int parse_interval(double *interval, const char *text)
 	return -EINVAL;
 }
 
-static int parse_count(unsigned long *count, const char *text)
-{
-	char *end;
-
-	errno = 0;
-	*count = strtoul(text, &end, 10);
-	if (*text >= '1' && *text <= '9' && !*end && !errno)
-		return 0;
-	say("\"%s\" is no number of tables: 1 and more", text);
-	return -EINVAL;
-}
-
 static int parse_option(struct options *opt, int option)
 {
 	switch (option) {
@@ -445,7 +433,7 @@ static int parse_option(struct options *opt, int option)
 	case 'd':
 		return parse_interval(&opt->interval, optarg);
 	case 'n':
-		return parse_count(&opt->count, optarg);
+		return value_count("-n", optarg, &opt->count);
 	case 'r':
 		opt->rows = true;
 		return 0;
