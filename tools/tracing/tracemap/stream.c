@@ -41,6 +41,8 @@
 #define IDLE_LOOK_MS	32
 #define BUSY_PERCENT	"50"	/* the kernel's default */
 
+#define NR_BEGUN	65536	/* as CPUs of -C */
+
 struct options {
 	struct selection sel;
 	char **command;		/* NULL: none */
@@ -145,6 +147,21 @@ static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsi
 	}
 }
 
+/*
+ * Switching tracing on under the tracer function empties the buffers. In an instance of its own
+ * that is how the stream starts: the first record of a CPU needs not tell it.
+ */
+static void drop_own_start(struct stream *s, struct tracemap_record *rec)
+{
+	static bool begun[NR_BEGUN];
+
+	if (!s->opt.sel.tracer || !session_is_own(s->session) || rec->cpu >= NR_BEGUN ||
+	    begun[rec->cpu])
+		return;
+	begun[rec->cpu] = true;
+	rec->flags &= ~TRACEMAP_RESET;
+}
+
 /* ---- Reading on ---- */
 
 static bool may_go_on(const struct stream *s, int signals)
@@ -181,7 +198,9 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
 		if (ret <= 0)
 			return false;
 		losses_told(&s->losses, rec.cpu, rec.missed);
-		print_record(s, &rec);
+		drop_own_start(s, &rec);
+		if (rec.data || rec.missed || rec.flags)
+			print_record(s, &rec);
 	}
 	return true;
 }
