@@ -162,7 +162,9 @@ static int parse_option(struct request *request, int option, const char *arg)
 	switch (option) {
 	case 'o':
 		take_output(request, arg);
-		return 0;
+		if (*arg)
+			return 0;
+		return value_wrong("-o", "\"\"", "a file needs a name; - is standard output");
 	case 'q':
 		request->quiet = true;
 		return 0;
@@ -364,9 +366,18 @@ static int open_pipe(struct run *run)
 	return run->request->piped && run->end.pipe < 0 ? run->end.pipe : 0;
 }
 
+/* Before anything is changed in the instance. The file itself is made last. */
+static int check_output(const struct run *run)
+{
+	const char *path = run->request->output;
+	int ret = run->request->piped ? 0 : recording_check(path);
+
+	return ret ? recording_refused(ret, path, NULL) : 0;
+}
+
 static int open_all(struct run *run)
 {
-	int ret = open_pipe(run);
+	int ret = open_pipe(run) ?: check_output(run);
 
 	if (!ret)
 		ret = selection_open(&run->request->selection, &run->session, &run->loop.child,

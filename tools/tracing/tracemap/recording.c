@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "advice.h"
+#include "new_file.h"
 #include "recording.h"
 #include "stats_file.h"
 #include "temp_file.h"
@@ -202,6 +204,23 @@ int recording_refused(int error, const char *path, const char *in_the_way)
 	default:
 		return complain(ABOUT_OUTPUT, error, "%s", path);
 	}
+}
+
+int recording_check(const char *path)
+{
+	struct new_file f;
+	struct stat st;
+	int ret;
+
+	if (!*path)
+		return -ENOENT;
+	if (path[strlen(path) - 1] == '/')
+		return -EISDIR;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	ret = new_file_begin(&f, path);
+	new_file_end(&f);
+	return ret;
 }
 
 static int create_file(struct recording *r, const char *path)

@@ -44,6 +44,9 @@ struct recording {
 int recording_open(struct recording *r, struct tracemap *t, const char *dir, const char *path);
 void recording_close(struct recording *r);
 
+/* Whether a file could be made by this name. Returns 0, or a negative errno. Makes none. */
+int recording_check(const char *path);
+
 /*
  * Say why there can be no recording of this name, and what to do. @in_the_way: for -EEXIST, the
  * file that is there, or NULL. Returns @error.

@@ -300,21 +300,6 @@ static int put_all(const struct snap_data *d, int fd,
 	return ret;
 }
 
-static int check_new(const char *path)
-{
-	size_t length = strlen(path);
-	struct new_file f;
-	int ret;
-
-	if (!length)
-		return -ENOENT;
-	if (path[length - 1] == '/')
-		return -EISDIR;
-	ret = new_file_begin(&f, path);
-	new_file_end(&f);
-	return ret;
-}
-
 /* A file is replaced if it has another trace, and is not being recorded. */
 static int check_replaced(const char *path)
 {
@@ -348,7 +333,7 @@ int snap_data_check(const char *path)
 	else if (S_ISDIR(st.st_mode))
 		ret = -EISDIR;
 	else if (S_ISREG(st.st_mode))
-		ret = check_new(path);
+		ret = recording_check(path);
 	else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
 		ret = -errno;
 	if (ret)
