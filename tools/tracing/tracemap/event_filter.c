@@ -16,7 +16,7 @@
 
 #define DEPTH_MAX	100	/* of parentheses and ! */
 
-enum test {
+enum filter_test {
 	TEST_ALL, TEST_ANY, TEST_NOT,
 	TEST_EQUAL, TEST_UNEQUAL,
 	TEST_LESS, TEST_AT_MOST, TEST_MORE, TEST_AT_LEAST, TEST_BITS,
@@ -24,7 +24,7 @@ enum test {
 };
 
 struct event_filter {
-	enum test test;
+	enum filter_test test;
 	struct event_filter *left, *right;	/* of TEST_ALL and _ANY; TEST_NOT has @left */
 	bool is_cpu;				/* a comparison of the record's CPU */
 	struct field_place place;		/* or of this field */
@@ -134,8 +134,8 @@ static bool skip(struct parser *p, const char *token)
 	return true;
 }
 
-static struct event_filter *node(struct parser *p, enum test test, struct event_filter *left,
-				 struct event_filter *right)
+static struct event_filter *node(struct parser *p, enum filter_test test,
+				 struct event_filter *left, struct event_filter *right)
 {
 	struct event_filter *f = calloc(1, sizeof(*f));
 
@@ -173,7 +173,7 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 {
 	static const struct {
 		const char *token;
-		enum test test;
+		enum filter_test test;
 		bool of_number, of_text;
 	} operators[] = {
 		{ "==", TEST_EQUAL, true, true }, { "!=", TEST_UNEQUAL, true, true },
@@ -324,7 +324,7 @@ static struct event_filter *one(struct parser *p)
 }
 
 /* One or more of what @take takes, between @token */
-static struct event_filter *chain(struct parser *p, const char *token, enum test test,
+static struct event_filter *chain(struct parser *p, const char *token, enum filter_test test,
 				  struct event_filter *(*take)(struct parser *p))
 {
 	struct event_filter *f = take(p), *next;

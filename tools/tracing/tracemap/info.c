@@ -272,7 +272,9 @@ static void note_existing(const struct info *info, struct verb_note notes[NR_VER
 	notes[0].text = index ? "by mapping, " BY_I : "by read(2), " BY_I;
 	notes[1].text = notes[0].text;
 	notes[4].text = index ? "from the live view, " BY_I : "by --way read, " BY_I;
-	notes[0].works = notes[1].works = notes[4].works = true;
+	notes[0].works = true;
+	notes[1].works = true;
+	notes[4].works = true;
 }
 
 static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS])

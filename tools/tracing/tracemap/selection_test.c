@@ -579,7 +579,8 @@ static void test_all_untouched(void)
 static void test_refused_filter(void)
 {
 	static const char * const options[] = {
-		"i/", "esched:sched_switch", "fprev_prio < 100", "esched:sched_waking", "fnone", NULL,
+		"i/", "esched:sched_switch", "fprev_prio < 100", "esched:sched_waking", "fnone",
+		NULL,
 	};
 	struct selection sel = { .clock = "mono" };
 	struct child child = CHILD_NONE;

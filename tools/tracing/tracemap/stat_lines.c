@@ -29,7 +29,7 @@ static const char *hidden_note(void)
 {
 	if (geteuid())
 		return "Not every process could be asked what it maps: run as root.";
-	return "Not every process could be asked what it maps: a container refuses that to root, too.";
+	return "Not every process could be asked what it maps: a container refuses it to root.";
 }
 
 /* A line of the note of one instance; NULL after the last one */

@@ -443,7 +443,8 @@ static void test_filter(struct tracemap_decoder *d)
 		CHECK(matches(d, refused[i], sizeof(struct event)) < 0);
 		CHECK(strstr(said, "some:some does not take the filter '"));
 	}
-	CHECK(matches(d, "nothing == 1", sizeof(struct event)) < 0 && strstr(said, "no field nothing"));
+	CHECK(matches(d, "nothing == 1", sizeof(struct event)) < 0);
+	CHECK(strstr(said, "no field nothing"));
 	CHECK(!matches(d, "comm != 'x'", 30) && !matches(d, "comm == 'bash'", 30));
 	snprintf(deep, sizeof(deep), "%0200dtiny < 0", 0);
 	memset(deep, '!', 200);
