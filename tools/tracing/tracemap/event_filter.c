@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,10 +45,23 @@ struct parser {
 
 /* ---- Matching ---- */
 
+/* Whether the text is like a pattern, as the kernel has it: a ! at its beginning negates it */
+static bool is_like(const char *pattern, const struct field_value *value)
+{
+	bool negated = *pattern == '!';
+	char *text = strndup(value->text, value->length);
+	bool like = text && !fnmatch(pattern + negated, text, 0);
+
+	free(text);
+	return like != negated;
+}
+
 static bool text_matches(const struct event_filter *f, const struct field_value *value)
 {
 	regmatch_t part = { .rm_eo = value->length };
 
+	if (f->test == TEST_LIKE)
+		return is_like(f->text, value);
 	if (f->has_regex)
 		return !regexec(&f->regex, value->text, 1, &part, REG_STARTEND) !=
 			(f->test == TEST_NO_REGEX);
@@ -80,7 +94,7 @@ static bool number_matches(const struct event_filter *f, const struct field_valu
 
 bool event_filter_match(const struct event_filter *f, const struct tracemap_record *rec)
 {
-	struct field_value value = { .number = rec->cpu };
+	struct field_value value = { .number = rec->cpu, .is_signed = f->is_cpu };
 
 	switch (f->test) {
 	case TEST_ALL:
@@ -162,11 +176,14 @@ static bool take_field(struct parser *p, struct event_filter *f, char *name, siz
 		return not_understood(p);
 	snprintf(name, size, "%.*s", (int)length, p->at);
 	p->at += length;
-	f->is_cpu = !strcmp(name, "CPU");
-	if (!f->is_cpu && !field_place_find(&f->place, p->event, name))
-		return wrong(p, "it has no field %s that is a number or a text", name);
-	f->has_text = !f->is_cpu && field_place_is_text(&f->place);
-	return true;
+	if (field_place_find(&f->place, p->event, name)) {
+		f->has_text = field_place_is_text(&f->place);
+		return true;
+	}
+	f->is_cpu = !strcmp(name, "CPU") || !strcmp(name, "cpu");
+	if (f->is_cpu)
+		return true;
+	return wrong(p, "it has no field %s that is a number or a text", name);
 }
 
 static bool take_operator(struct parser *p, struct event_filter *f, const char *name)
@@ -202,21 +219,26 @@ static bool fit(struct event_filter *f, uint64_t number)
 	unsigned int shift = f->is_cpu || f->place.size >= 8 ? 0 : 64 - 8 * f->place.size;
 	uint64_t u = number << shift >> shift, s = (uint64_t)((int64_t)(number << shift) >> shift);
 
-	f->number = f->place.is_signed ? s : u;
+	f->number = f->place.is_signed || f->is_cpu ? s : u;
 	return number == u || number == s;
 }
 
 static bool take_number(struct parser *p, struct event_filter *f, const char *name)
 {
+	bool negative;
+	uint64_t number;
 	char *end;
 
 	skip(p, "");
+	negative = *p->at == '-';
 	if (*p->at == '"' || *p->at == '\'')
 		return wrong(p, "%s is a number, and no text", name);
-	if (!isdigit((unsigned char)p->at[*p->at == '-']))
+	if (!isdigit((unsigned char)p->at[negative]))
 		return not_understood(p);
 	errno = 0;
-	if (!fit(f, strtoull(p->at, &end, 0)) || errno)
+	number = strtoull(p->at, &end, 0);
+	/* It makes a large number of one that is too far below 0. */
+	if (errno || (negative && (int64_t)number > 0) || !fit(f, number))
 		return wrong(p, "the number is too large for %s", name);
 	if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
 		return not_understood(p);
@@ -224,40 +246,11 @@ static bool take_number(struct parser *p, struct event_filter *f, const char *na
 	return true;
 }
 
-/* A pattern of the kernel, where * and ? stand for any characters, as a regular expression */
-static char *regex_of(const char *pattern)
-{
-	char *regex = malloc(2 * strlen(pattern) + 3), *to = regex;
-
-	if (!regex)
-		return NULL;
-	*to++ = '^';
-	for (; *pattern; pattern++) {
-		if (*pattern == '*')
-			*to++ = '.';
-		else if (strchr("^$.|+(){}\\", *pattern))
-			*to++ = '\\';
-		*to++ = *pattern == '?' ? '.' : *pattern;
-		if (*pattern == '[' && pattern[1] == '!') {
-			*to++ = '^';
-			pattern++;
-		}
-	}
-	strcpy(to, "$");
-	return regex;
-}
-
 static bool compile(struct parser *p, struct event_filter *f)
 {
-	char *like = f->test == TEST_LIKE ? regex_of(f->text) : NULL, why[128];
-	int ret;
+	int ret = regcomp(&f->regex, f->text, REG_EXTENDED | REG_NOSUB);
+	char why[128];
 
-	if (f->test == TEST_LIKE && !like) {
-		p->no_memory = true;
-		return false;
-	}
-	ret = regcomp(&f->regex, like ? like : f->text, REG_EXTENDED | REG_NOSUB);
-	free(like);
 	f->has_regex = !ret;
 	if (!ret)
 		return true;
@@ -279,7 +272,7 @@ static bool take_text(struct parser *p, struct event_filter *f, const char *name
 	f->text = strndup(p->at + 1, end - p->at - 1);
 	p->at = end + 1;
 	if (f->text)
-		return f->test == TEST_EQUAL || f->test == TEST_UNEQUAL || compile(p, f);
+		return (f->test != TEST_REGEX && f->test != TEST_NO_REGEX) || compile(p, f);
 	p->no_memory = true;
 	return false;
 }

@@ -412,7 +412,8 @@ static void test_filter(struct tracemap_decoder *d)
 		"large == 0xffffffff81000000", "small & 0x8000", "CPU == 3", "CPU > 2",
 		"common_pid == 42", "comm == \"bash\"", "comm == 'bash'", "comm != \"bas\"",
 		"comm ~ \"ba*\"", "comm ~ '*as*'", "comm ~ 'b?sh'", "comm ~ 'b[!x]sh'",
-		"comm ~ 'bash'", "comm =~ '^b.*h$'", "comm =~ 'x|as'", "comm !~ 'B'",
+		"comm ~ 'bash'", "comm ~ '!x*'", "comm ~ '*[s]h'", "comm ~ '\\bash'", "CPU > -1",
+		"cpu == 3", "comm =~ '^b.*h$'", "comm =~ 'x|as'", "comm !~ 'B'",
 		"name == 'eth0'", "other ~ 'long*'", "!(tiny == 3)", "! ! tiny < 0",
 		"tiny < 0 && small > 0", "tiny > 0 || small > 0 && medium < 0",
 		"(tiny > 0 || small > 0) && medium < 0", "!tiny == 3", "  tiny\t< 0  ",
@@ -420,13 +421,15 @@ static void test_filter(struct tracemap_decoder *d)
 	static const char * const no[] = {
 		"tiny == -1", "tiny > -1", "tiny < -3", "tiny > -3", "tiny != -3", "small < 0",
 		"small & 0 || small < 1", "large < 0x7fffffffffffffff", "CPU != 3",
-		"comm == 'bas'", "comm ~ 'as'", "comm ~ 'b.*'", "comm ~ '(bash)'",
+		"comm == 'bas'", "comm ~ 'as'", "comm ~ 'b.*'", "comm ~ '!b*'", "comm ~ '*[?]*'",
+		"comm ~ '[bash'", "CPU < 0", "comm ~ '(bash)'",
 		"comm =~ 'Bash'", "comm !~ 'as'", "name == 'eth'", "!(tiny < 0)",
 		"tiny < 0 && small < 1", "(tiny < 0 || small > 0) && medium > 0",
 	};
 	static const char * const refused[] = {
 		"", " ", "tiny", "tiny ==", "tiny == x", "tiny == 'x'", "tiny ~ 3", "tiny == 3x",
-		"tiny == 1.5", "tiny == - 3", "tiny == 256", "tiny == -129", "small == 65536", "small & 0x10000",
+		"tiny == 1.5", "tiny == - 3", "tiny == 256", "tiny == -129", "tiny == -18446744073709551616",
+		"tiny == -18446744073709551615", "large < -9223372036854775809", "small == 65536", "small & 0x10000",
 		"large == 18446744073709551616", "nothing == 1", "list == 1", "comm == bash",
 		"comm < 'a'", "comm & 3", "comm == 'bash", "comm =~ '('", "tiny = 3",
 		"tiny < 0 &&", "tiny < 0 & small > 0", "&& tiny < 0", "(tiny < 0", "tiny < 0)",
