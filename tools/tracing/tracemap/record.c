@@ -369,10 +369,7 @@ static int open_pipe(struct run *run)
 /* Before anything is changed in the instance. The file itself is made last. */
 static int check_output(const struct run *run)
 {
-	const char *path = run->request->output;
-	int ret = run->request->piped ? 0 : recording_check(path);
-
-	return ret ? recording_refused(ret, path, NULL) : 0;
+	return run->request->piped ? 0 : recording_check(run->request->output, true);
 }
 
 static int open_all(struct run *run)

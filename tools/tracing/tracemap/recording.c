@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -206,14 +207,12 @@ int recording_refused(int error, const char *path, const char *in_the_way)
 	}
 }
 
-int recording_check(const char *path)
+static int check_new(const char *path)
 {
 	struct new_file f;
 	struct stat st;
 	int ret;
 
-	if (!*path)
-		return -ENOENT;
 	if (path[strlen(path) - 1] == '/')
 		return -EISDIR;
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
@@ -221,6 +220,53 @@ int recording_check(const char *path)
 	ret = new_file_begin(&f, path);
 	new_file_end(&f);
 	return ret;
+}
+
+/* A file is replaced if it has another trace, and is not being recorded. */
+static int check_replaced(const char *path)
+{
+	char begin[TRACE_HEAD_MAGIC_SIZE];
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	n = pread(fd, begin, sizeof(begin), 0);
+	if (n && (n < (ssize_t)sizeof(begin) || !trace_head_magic(begin)))
+		ret = -EMEDIUMTYPE;
+	else if (flock(fd, LOCK_EX | LOCK_NB))
+		ret = -EBUSY;
+	close(fd);
+	return ret;
+}
+
+/* The files that have the data of the CPUs until the recording has ended */
+static int check_parts(const char *path)
+{
+	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		char *part;
+		int ret = 0;
+
+		if (asprintf(&part, "%s.cpu%ld", path, cpu) < 0)
+			return -ENOMEM;
+		if (!faccessat(AT_FDCWD, part, F_OK, AT_SYMLINK_NOFOLLOW))
+			ret = recording_refused(-EEXIST, path, part);
+		free(part);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int recording_check(const char *path, bool has_parts)
+{
+	int ret = check_new(path) ?: check_replaced(path);
+
+	if (!ret && has_parts)
+		return check_parts(path);
+	if (!ret && trace_dat_is_unfinished(path))
+		ret = -EEXIST;
+	return ret ? recording_refused(ret, path, NULL) : 0;
 }
 
 static int create_file(struct recording *r, const char *path)

@@ -44,8 +44,11 @@ struct recording {
 int recording_open(struct recording *r, struct tracemap *t, const char *dir, const char *path);
 void recording_close(struct recording *r);
 
-/* Whether a file could be made by this name. Returns 0, or a negative errno. Makes none. */
-int recording_check(const char *path);
+/*
+ * Whether a file could be made by this name, or replaced; if @has_parts, one that is recorded
+ * into. Leaves it as it is. Returns 0, or a negative errno that was reported.
+ */
+int recording_check(const char *path, bool has_parts);
 
 /*
  * Say why there can be no recording of this name, and what to do. @in_the_way: for -EEXIST, the

@@ -300,27 +300,6 @@ static int put_all(const struct snap_data *d, int fd,
 	return ret;
 }
 
-/* A file is replaced if it has another trace, and is not being recorded. */
-static int check_replaced(const char *path)
-{
-	char begin[TRACE_HEAD_MAGIC_SIZE];
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), ret = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return errno == ENOENT ? 0 : complain(ABOUT_OUTPUT, errno, "%s", path);
-	n = pread(fd, begin, sizeof(begin), 0);
-	if (n && (n < (ssize_t)sizeof(begin) || !trace_head_magic(begin))) {
-		ret = recording_refused(-EMEDIUMTYPE, path, NULL);
-	} else if (flock(fd, LOCK_EX | LOCK_NB) || trace_dat_is_unfinished(path)) {
-		say("%s: it is being recorded, or was not finished, see tracemap record --restore: -o takes another name",
-		    path);
-		ret = -EBUSY;
-	}
-	close(fd);
-	return ret;
-}
-
 int snap_data_check(const char *path)
 {
 	struct stat st = { .st_mode = S_IFREG };
@@ -333,12 +312,10 @@ int snap_data_check(const char *path)
 	else if (S_ISDIR(st.st_mode))
 		ret = -EISDIR;
 	else if (S_ISREG(st.st_mode))
-		ret = recording_check(path);
+		return recording_check(path, false);
 	else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
 		ret = -errno;
-	if (ret)
-		return recording_refused(ret, path, NULL);
-	return S_ISREG(st.st_mode) ? check_replaced(path) : 0;
+	return ret ? recording_refused(ret, path, NULL) : 0;
 }
 
 static int write_regular(const struct snap_data *d, const char *path, bool is_new)
@@ -388,6 +365,6 @@ int snap_data_write(const struct snap_data *d, const char *path, bool is_new)
 			close(fd);
 		return ret;
 	}
-	ret = is_new ? 0 : check_replaced(path);
+	ret = is_new ? 0 : recording_check(path, false);
 	return ret ? ret : write_regular(d, path, is_new);
 }
