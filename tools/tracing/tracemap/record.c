@@ -450,7 +450,8 @@ static int pull_all(struct run *run, enum recording_share share)
 		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
 			return read_failed(run, ret, tracemap_cpu_number(r->tracks[i]->cpu));
 		run->more |= ret >= DAT_TURN_MAX;
-		sum += ret > 0 ? ret : ret == -EBADMSG;
+		/* After a signal there may be more. */
+		sum += ret > 0 ? ret : ret == -EBADMSG || ret == -EINTR;
 	}
 	run->fresh |= sum > 0;
 	return sum;
