@@ -25,6 +25,7 @@
 #include "losses.h"
 #include "output.h"
 #include "selection.h"
+#include "sink.h"
 #include "stop.h"
 #include "text_file.h"
 #include "top.h"
@@ -789,8 +790,10 @@ static unsigned int limit_of(const struct top *top)
 
 static int start(struct top *top)
 {
-	int ret = check_index(top);
+	int ret = sink_check_open("");
 
+	if (!ret)
+		ret = check_index(top);
 	if (!ret)
 		ret = selection_open(&top->opt.sel, &top->session, &top->loop.child,
 				     top->opt.command);
