@@ -18,6 +18,7 @@
 #include "advice.h"
 #include "event_filter.h"
 #include "events.h"
+#include "losses.h"
 #include "output.h"
 #include "report_cut.h"
 #include "report_input.h"
@@ -593,7 +594,8 @@ static int finish(struct report *r, int ret)
 {
 	if (!r->opt.quiet)
 		say("%llu events, %s%llu lost%s", ret ? r->out.events : r->events,
-		    r->at_least ? "at least " : "", r->lost + r->at_least,
+		    r->at_least ? "at least " : "",
+		    (unsigned long long)losses_least(r->lost, r->at_least),
 		    r->at_least ? ": the file does not have the number of every loss" : "");
 	if (ret)
 		return output_failed(&r->out, ret) ? EXIT_FAILED : EXIT_OK;
