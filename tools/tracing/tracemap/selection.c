@@ -206,7 +206,8 @@ void selection_free(struct selection *sel)
  * command that is refused must not have changed these:
  *
  *	1. check what can be known by reading only
- *	2. write what only the kernel can judge, and what disturbs no user: filters
+ *	2. write what only the kernel can judge: filters. If it refuses one, an event that is on
+ *	   has none for about a millisecond
  *	3. switch tracing off, and set the rest, first what may still be refused
  */
 
@@ -384,6 +385,20 @@ static int check_way(const struct selection *sel, struct session *session)
 
 /* ---- 2. What the kernel alone can judge ---- */
 
+static bool is_of_functions(const char *tracer)
+{
+	return tracer && !strncmp(tracer, "function", strlen("function"));
+}
+
+static bool runs_functions(struct session *session)
+{
+	char *present = session_get(session, "current_tracer");
+	bool functions = is_of_functions(present);
+
+	free(present);
+	return functions;
+}
+
 static int add_functions(struct session *session, const char *glob, bool first)
 {
 	char *line;
@@ -414,7 +429,8 @@ static int try_functions(const struct selection *sel, struct session *session)
 {
 	int ret = 0;
 
-	if (session_is_own(session))
+	/* A tracer of functions that runs would trace these at once. */
+	if (session_is_own(session) || runs_functions(session))
 		return 0;
 	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
 		ret = add_functions(session, sel->functions[i], false);
@@ -444,12 +460,7 @@ static int keep_tracing_on(const struct selection *sel, struct session *session)
 /* Decide by the tracer that is asked for, or else by that of the instance. */
 static bool traces_functions(const struct selection *sel, struct session *session)
 {
-	char *present = session_get(session, "current_tracer");
-	const char *tracer = sel->tracer ? sel->tracer : present;
-	bool functions = tracer && !strncmp(tracer, "function", strlen("function"));
-
-	free(present);
-	return functions;
+	return sel->tracer ? is_of_functions(sel->tracer) : runs_functions(session);
 }
 
 static int switch_off(const struct selection *sel, struct session *session)
