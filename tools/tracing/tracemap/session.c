@@ -23,7 +23,7 @@
 #include "undo.h"
 
 #define OWN_PREFIX	"tracemap-"
-#define LEFTOVER_WAITS	20	/* for all that may be left, together a second */
+#define LEFTOVER_WAITS	8	/* for all that may be left, together 0.4 seconds */
 #define LEFTOVER_WAIT_US	50000
 
 struct session {

@@ -41,7 +41,7 @@
 #define IDLE_LOOK_MS	32
 #define BUSY_PERCENT	"50"	/* the kernel's default */
 
-#define NR_BEGUN	65536	/* as CPUs of -C */
+#define NR_BEGUN	65536	/* -C takes no CPU with a larger number */
 
 struct options {
 	struct selection sel;
@@ -154,9 +154,10 @@ static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsi
 static void drop_own_start(struct stream *s, struct tracemap_record *rec)
 {
 	static bool begun[NR_BEGUN];
+	const char *tracer = s->opt.sel.tracer;
 
-	if (!s->opt.sel.tracer || !session_is_own(s->session) || rec->cpu >= NR_BEGUN ||
-	    begun[rec->cpu])
+	if (!tracer || strcmp(tracer, "function") || !session_is_own(s->session) ||
+	    rec->cpu >= NR_BEGUN || begun[rec->cpu])
 		return;
 	begun[rec->cpu] = true;
 	rec->flags &= ~TRACEMAP_RESET;
