@@ -28,8 +28,8 @@ struct event_filter {
 	enum filter_test test;
 	struct event_filter *left, *right;	/* of TEST_ALL and _ANY; TEST_NOT has @left */
 	bool is_cpu;				/* a comparison of the record's CPU */
-	struct field_place place;		/* or of this field */
-	bool has_text, has_regex;
+	struct field_place place;		/* or of this field; a CPU is as large and signed */
+	bool has_regex;
 	uint64_t number;
 	char *text;
 	regex_t regex;
@@ -94,7 +94,7 @@ static bool number_matches(const struct event_filter *f, const struct field_valu
 
 bool event_filter_match(const struct event_filter *f, const struct tracemap_record *rec)
 {
-	struct field_value value = { .number = rec->cpu, .is_signed = f->is_cpu };
+	struct field_value value = { .number = rec->cpu, .is_signed = true };
 
 	switch (f->test) {
 	case TEST_ALL:
@@ -106,7 +106,7 @@ bool event_filter_match(const struct event_filter *f, const struct tracemap_reco
 	default:
 		if (!f->is_cpu && !field_place_get(&f->place, rec->data, rec->size, &value))
 			return false;
-		return f->has_text ? text_matches(f, &value) : number_matches(f, &value);
+		return f->text ? text_matches(f, &value) : number_matches(f, &value);
 	}
 }
 
@@ -176,14 +176,14 @@ static bool take_field(struct parser *p, struct event_filter *f, char *name, siz
 		return not_understood(p);
 	snprintf(name, size, "%.*s", (int)length, p->at);
 	p->at += length;
-	if (field_place_find(&f->place, p->event, name)) {
-		f->has_text = field_place_is_text(&f->place);
+	if (field_place_find(&f->place, p->event, name))
 		return true;
-	}
 	f->is_cpu = !strcmp(name, "CPU") || !strcmp(name, "cpu");
-	if (f->is_cpu)
-		return true;
-	return wrong(p, "it has no field %s that is a number or a text", name);
+	if (!f->is_cpu)
+		return wrong(p, "it has no field %s that is a number or a text", name);
+	f->place.size = sizeof(f->number);
+	f->place.is_signed = true;
+	return true;
 }
 
 static bool take_operator(struct parser *p, struct event_filter *f, const char *name)
@@ -199,14 +199,15 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 		{ "<", TEST_LESS, true, false }, { ">", TEST_MORE, true, false },
 		{ "&", TEST_BITS, true, false }, { "~", TEST_LIKE, false, true },
 	};
+	bool has_text = field_place_is_text(&f->place);
 
 	for (unsigned int i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
 		if (!skip(p, operators[i].token))
 			continue;
 		f->test = operators[i].test;
-		if (f->has_text ? operators[i].of_text : operators[i].of_number)
+		if (has_text ? operators[i].of_text : operators[i].of_number)
 			return true;
-		if (f->has_text)
+		if (has_text)
 			return wrong(p, "%s is a text, for ==, !=, ~, =~ or !~", name);
 		return wrong(p, "%s is a number, for ==, !=, <, <=, >, >= or &", name);
 	}
@@ -216,10 +217,10 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 /* The number as the field has it: 0xffffffff is -1 in a signed one of 32 bits. */
 static bool fit(struct event_filter *f, uint64_t number)
 {
-	unsigned int shift = f->is_cpu || f->place.size >= 8 ? 0 : 64 - 8 * f->place.size;
+	unsigned int shift = 64 - 8 * f->place.size;
 	uint64_t u = number << shift >> shift, s = (uint64_t)((int64_t)(number << shift) >> shift);
 
-	f->number = f->place.is_signed || f->is_cpu ? s : u;
+	f->number = f->place.is_signed ? s : u;
 	return number == u || number == s;
 }
 
@@ -283,7 +284,7 @@ static struct event_filter *comparison(struct parser *p)
 	char name[128];
 
 	if (f && take_field(p, f, name, sizeof(name)) && take_operator(p, f, name) &&
-	    (f->has_text ? take_text(p, f, name) : take_number(p, f, name)))
+	    (field_place_is_text(&f->place) ? take_text(p, f, name) : take_number(p, f, name)))
 		return f;
 	event_filter_free(f);
 	return NULL;
