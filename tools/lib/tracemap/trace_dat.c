@@ -160,17 +160,16 @@ static void sync_folder(const char *path)
 
 /* ---- The parts ---- */
 
-/* Returns the path, to be freed, or NULL if there is no memory. */
-static char *part_path(const struct trace_dat *dat, unsigned int cpu)
+char *trace_dat_part_path(const char *path, unsigned int cpu)
 {
-	char *path;
+	char *part;
 
-	return asprintf(&path, "%s.cpu%u", dat->path, cpu) < 0 ? NULL : path;
+	return asprintf(&part, "%s.cpu%u", path, cpu) < 0 ? NULL : part;
 }
 
 static int open_part(struct trace_dat *dat, unsigned int cpu, int flags, mode_t mode)
 {
-	char *path = part_path(dat, cpu);
+	char *path = trace_dat_part_path(dat->path, cpu);
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, mode) : -1;
 
 	free(path);
@@ -180,7 +179,7 @@ static int open_part(struct trace_dat *dat, unsigned int cpu, int flags, mode_t 
 
 static void remove_part(struct trace_dat *dat, unsigned int cpu)
 {
-	char *path = part_path(dat, cpu);
+	char *path = trace_dat_part_path(dat->path, cpu);
 
 	if (path)
 		unlink(path);
@@ -941,7 +940,7 @@ static int restore(struct trace_dat *dat, const struct trace_dat_watch *watch,
 	for (unsigned int i = 0; i < dat->nr_cpus && !ret; i++) {
 		ret = look_at_part(dat, i);
 		if (ret)
-			restored->file = part_path(dat, i);
+			restored->file = trace_dat_part_path(dat->path, i);
 		dat->size += dat->parts[i].size;
 	}
 	if (ret || !belong_together(dat))

@@ -192,6 +192,12 @@ int trace_dat_read(const struct trace_dat *dat, unsigned int cpu, uint64_t at, v
 /* Write all of @data from @at on. Returns 0 or a negative errno. */
 int trace_dat_write_at(int fd, const void *data, size_t size, uint64_t at);
 
+/*
+ * The file that has the data of a CPU until the recording @path has ended. Returns its path, to be
+ * freed, or NULL if there is no memory.
+ */
+char *trace_dat_part_path(const char *path, unsigned int cpu);
+
 /* Whether the file is one that trace_dat_restore() would have to finish. */
 bool trace_dat_is_unfinished(const char *path);
 

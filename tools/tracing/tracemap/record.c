@@ -162,9 +162,7 @@ static int parse_option(struct request *request, int option, const char *arg)
 	switch (option) {
 	case 'o':
 		take_output(request, arg);
-		if (*arg)
-			return 0;
-		return value_wrong("-o", "\"\"", "a file needs a name; - is standard output");
+		return value_output(arg);
 	case 'q':
 		request->quiet = true;
 		return 0;
@@ -990,7 +988,7 @@ static int not_begun(struct run *run)
 
 	if (dat && dat->file && !run->request->piped)
 		trace_dat_finish(dat->file, NULL);
-	return EXIT_FAILED;
+	return child_not_begun(&run->loop.child);
 }
 
 static void nothing(int sig)
@@ -1027,8 +1025,6 @@ int cmd_record(int argc, char **argv)
 		if (status == EXIT_OK && run.failed)
 			status = EXIT_FAILED;
 	}
-	if (run.loop.child.refused)
-		status = child_not_begun(&run.loop.child);
 	selection_free(&request.selection);
 	return status;
 }

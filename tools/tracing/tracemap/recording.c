@@ -244,11 +244,11 @@ static int check_replaced(const char *path)
 static int check_parts(const char *path)
 {
 	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		char *part;
+		char *part = trace_dat_part_path(path, cpu);
 		int ret = 0;
 
-		if (asprintf(&part, "%s.cpu%ld", path, cpu) < 0)
-			return -ENOMEM;
+		if (!part)
+			return recording_refused(-ENOMEM, path, NULL);
 		if (!faccessat(AT_FDCWD, part, F_OK, AT_SYMLINK_NOFOLLOW))
 			ret = recording_refused(-EEXIST, path, part);
 		free(part);

@@ -413,12 +413,20 @@ static int add_functions(struct session *session, const char *glob, bool first)
 	return ret;
 }
 
-static int function_failed(int error, const char *glob)
+/* Add all of -l to the kernel's list; if @replaces, they are all that it has then. */
+static int put_functions(const struct selection *sel, struct session *session, bool replaces)
 {
-	if (error != -EINVAL)
-		return complain(ABOUT_SETTING, error, "set_ftrace_filter");
-	say("no function that can be traced is \"%s\": see available_filter_functions", glob);
-	return error;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
+		ret = add_functions(session, sel->functions[i], replaces && !i);
+		if (ret == -EINVAL)
+			say("no function that can be traced is \"%s\": see available_filter_functions",
+			    sel->functions[i]);
+		else if (ret)
+			complain(ABOUT_SETTING, ret, "set_ftrace_filter");
+	}
+	return ret;
 }
 
 /*
@@ -427,17 +435,10 @@ static int function_failed(int error, const char *glob)
  */
 static int try_functions(const struct selection *sel, struct session *session)
 {
-	int ret = 0;
-
 	/* A tracer of functions that runs would trace these at once. */
 	if (session_is_own(session) || runs_functions(session))
 		return 0;
-	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
-		ret = add_functions(session, sel->functions[i], false);
-		if (ret)
-			function_failed(ret, sel->functions[i]);
-	}
-	return ret;
+	return put_functions(sel, session, false);
 }
 
 static int set_filters(const struct selection *sel, struct session *session)
@@ -514,14 +515,7 @@ static int set_cpus(const struct selection *sel, struct session *session)
 
 static int set_functions(const struct selection *sel, struct session *session)
 {
-	int ret = 0;
-
-	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
-		ret = add_functions(session, sel->functions[i], !i);
-		if (ret)
-			function_failed(ret, sel->functions[i]);
-	}
-	return ret;
+	return put_functions(sel, session, true);
 }
 
 static int set_events(const struct selection *sel, struct session *session)

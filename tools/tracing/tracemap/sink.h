@@ -10,8 +10,9 @@
 #include <stddef.h>
 
 /*
- * Whether standard output is open for writing; @option begins the message if not. Call it before
- * events are taken, which nobody could read afterwards. Returns 0, or -EBADF and a message.
+ * Whether standard output is open for writing; @option begins the message if not. A caller that
+ * consumes events asks first, as no other reader gets them afterwards. Returns 0, or -EBADF and a
+ * message.
  */
 int sink_check_open(const char *option);
 

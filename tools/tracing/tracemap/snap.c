@@ -499,7 +499,7 @@ static int parse_option(struct options *opt, int option)
 		return selection_option(&opt->sel, option, optarg) < 0 ? -EINVAL : 0;
 	case 'o':
 		opt->output = optarg;
-		return *optarg ? 0 : value_wrong("-o", "\"\"", "a file needs a name; - is standard output");
+		return value_output(optarg);
 	case 'q':
 		opt->quiet = true;
 		return 0;

@@ -302,20 +302,15 @@ static int put_all(const struct snap_data *d, int fd,
 
 int snap_data_check(const char *path)
 {
-	struct stat st = { .st_mode = S_IFREG };
-	int ret = 0;
+	struct stat st;
 
 	if (!strcmp(path, "-"))
 		return 0;
-	if (stat(path, &st) && errno != ENOENT)
-		ret = -errno;
-	else if (S_ISDIR(st.st_mode))
-		ret = -EISDIR;
-	else if (S_ISREG(st.st_mode))
+	if (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return recording_check(path, false);
-	else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
-		ret = -errno;
-	return ret ? recording_refused(ret, path, NULL) : 0;
+	if (!faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
+		return 0;
+	return recording_refused(-errno, path, NULL);
 }
 
 static int write_regular(const struct snap_data *d, const char *path, bool is_new)

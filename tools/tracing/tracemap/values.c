@@ -69,6 +69,11 @@ int value_count(const char *option, const char *text, unsigned long long *count)
 	return value_wrong(option, text, "a number of 1 or more is needed, such as 5 or 100");
 }
 
+int value_output(const char *name)
+{
+	return *name ? 0 : value_wrong("-o", "\"\"", "a file needs a name; - is standard output");
+}
+
 int value_instance(const char *name)
 {
 	if (!strcmp(name, SESSION_TOP))

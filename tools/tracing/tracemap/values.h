@@ -21,6 +21,9 @@ int value_size(const char *option, const char *text, unsigned long long *size);
 /* The same of what is counted: the message names no bytes. */
 int value_count(const char *option, const char *text, unsigned long long *count);
 
+/* The argument of -o. */
+int value_output(const char *name);
+
 /* The argument of -i. */
 int value_instance(const char *name);
 
