@@ -44,6 +44,8 @@ FIXTURE_TEARDOWN(probe)
 	buffer_unmap(&self->mb);
 	close(self->fd);
 	instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n");
+	instance_write(&self->ti, "current_tracer", "nop");
+	instance_write(&self->ti, "set_ftrace_filter", "");
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
@@ -192,6 +194,23 @@ TEST_F(probe, setting_a_snapshot_probe_while_mapped_is_refused_with_EBUSY)
 	EXPECT_TRUE(probe_is_set(&self->ti));
 	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "!" PROBE "\n"));
 	EXPECT_EQ(0, mmap_errno(self->fd));
+}
+
+/* SNAP-2 */
+TEST_F(probe, a_latency_tracer_that_is_refused_leaves_the_one_that_is_set)
+{
+	char text[64];
+
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", FUNCTION "\n"));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
+	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, 0));
+	close(self->mb.fd);
+	self->mb.fd = -1;
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "current_tracer", "wakeup"));
+	ASSERT_LT(0, instance_read(&self->ti, "current_tracer", text, sizeof(text)));
+	EXPECT_STREQ("function\n", text);
 }
 
 TEST_HARNESS_MAIN
