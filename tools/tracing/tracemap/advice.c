@@ -64,7 +64,7 @@ static const struct line lines[] = {
 	{ ABOUT_OUTPUT, EDQUOT, "make room there, or write elsewhere" },
 	{ ABOUT_OUTPUT, EFBIG, "larger than a file may be (ulimit -f)" },
 
-	{ ABOUT_COMMAND, ENOENT, "there is no such command" },
+	{ ABOUT_COMMAND, ENOENT, "there is no such command, or no such interpreter of it" },
 	{ ABOUT_COMMAND, EACCES, "it cannot be executed" },
 	{ ABOUT_COMMAND, ENOEXEC, "it is no program" },
 };

@@ -59,13 +59,35 @@ static void run(char **argv, int go, int failed)
 }
 
 /* Returns 0 if the file can be executed, or a negative errno. */
-static int check_file(const char *path)
+static int check_program(const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0 || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
 		return -errno;
 	return S_ISREG(st.st_mode) ? 0 : -EACCES;
+}
+
+/* The same, and where the file is a script, for the interpreter that its first line names. */
+static int check_file(const char *path)
+{
+	char line[PATH_MAX] = "", *interpreter;
+	int fd, ret = check_program(path);
+
+	if (ret)
+		return ret;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* What may be executed only is no script. */
+	if (fd < 0)
+		return 0;
+	if (read(fd, line, sizeof(line) - 1) < 2 || strncmp(line, "#!", 2))
+		line[0] = '\0';
+	close(fd);
+	if (!line[0])
+		return 0;
+	interpreter = line + 2 + strspn(line + 2, " \t");
+	interpreter[strcspn(interpreter, " \t\n")] = '\0';
+	return check_program(interpreter);
 }
 
 /* Look in the folders of $PATH, as execvp() will do. An empty name there is the present folder. */
