@@ -196,21 +196,43 @@ TEST_F(probe, setting_a_snapshot_probe_while_mapped_is_refused_with_EBUSY)
 	EXPECT_EQ(0, mmap_errno(self->fd));
 }
 
-/* SNAP-2 */
-TEST_F(probe, a_latency_tracer_that_is_refused_leaves_the_one_that_is_set)
+static ssize_t set_function_tracer(struct trace_instance *ti)
+{
+	ssize_t ret = instance_write(ti, "set_ftrace_filter", FUNCTION "\n");
+
+	return ret ? ret : instance_write(ti, "current_tracer", "function");
+}
+
+static bool has_function_tracer(struct trace_instance *ti)
 {
 	char text[64];
 
+	return instance_read(ti, "current_tracer", text, sizeof(text)) > 0 &&
+	       !strcmp(text, "function\n");
+}
+
+/* SNAP-7: A mapping keeps every other tracer out, trace_live those that swap buffers. */
+TEST_F(probe, a_latency_tracer_refused_beside_an_observer_leaves_the_one_that_is_set)
+{
+	close(self->fd);
+	ASSERT_EQ(0, set_function_tracer(&self->ti));
+	self->fd = cpu_file(&self->ti, self->ti.cpu, "trace_live", O_RDONLY);
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "current_tracer", "wakeup"));
+	EXPECT_TRUE(has_function_tracer(&self->ti));
+}
+
+/* SNAP-7: There is no memory for a second buffer of that size. */
+TEST_F(probe, a_latency_tracer_without_memory_leaves_the_one_that_is_set)
+{
+	long long kb = memory_kb("MemAvailable") / 10 * 6;
+
 	close(self->fd);
 	self->fd = -1;
-	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", FUNCTION "\n"));
-	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
-	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, 0));
-	close(self->mb.fd);
-	self->mb.fd = -1;
-	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "current_tracer", "wakeup"));
-	ASSERT_LT(0, instance_read(&self->ti, "current_tracer", text, sizeof(text)));
-	EXPECT_STREQ("function\n", text);
+	ASSERT_EQ(0, set_function_tracer(&self->ti));
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", kb));
+	EXPECT_EQ(-ENOMEM, instance_write(&self->ti, "current_tracer", "wakeup"));
+	EXPECT_TRUE(has_function_tracer(&self->ti));
 }
 
 TEST_HARNESS_MAIN
