@@ -534,31 +534,64 @@ TEST_F(size, ENOMEM_leaks_no_memory)
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.other_cpu, "buffer_size_kb", "8"));
 }
 
+/* The least MemFree, in KiB, until the child @pid has ended, whose status is then in @status. */
+static long long least_free(pid_t pid, int *status)
+{
+	long long now, least = memory_kb("MemFree");
+
+	do {
+		*status = child_status(pid, 1);
+		now = memory_kb("MemFree");
+		least = now < least ? now : least;
+	} while (*status == -EAGAIN);
+	return least;
+}
+
 /* SUBBUF-10: It is not tried until nothing is left for others. */
 TEST_F(size, a_size_beyond_memory_is_refused_before_memory_is_taken)
 {
-	long long kb, least, now;
 	struct trace_instance *ti = &self->ti;
+	long long kb, least;
 	pid_t pid;
 	int status;
 
 	ASSERT_EQ(0, use_size(ti, LARGE_KB));
 	kb = memory_kb("MemFree");
 	ASSERT_LT(0, kb);
-	least = kb;
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid)
 		_exit(-cpu_write_number(ti, ti->cpu, "buffer_size_kb",
 					2 * memory_kb("MemAvailable")));
-	do {
-		status = child_status(pid, 1);
-		now = memory_kb("MemFree");
-		least = now < least ? now : least;
-	} while (status == -EAGAIN);
+	least = least_free(pid, &status);
 	EXPECT_EQ(ENOMEM, status);
 	EXPECT_LT(kb / 2, least)
 		TH_LOG("%lld KiB were free before, %lld meanwhile", kb, least);
+}
+
+/* SUBBUF-10 */
+TEST_F(size, freeing_a_snapshot_takes_no_memory_for_another)
+{
+	long long size = memory_kb("MemAvailable") / 4, kb, least;
+	struct trace_instance *ti = &self->ti;
+	pid_t pid;
+	int status;
+
+	ASSERT_LT(0, size);
+	ASSERT_EQ(0, use_size(ti, LARGE_KB));
+	ASSERT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb", size));
+	ASSERT_EQ(0, instance_write(ti, "snapshot", "1"));
+	kb = memory_kb("MemFree");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(-instance_write(ti, "snapshot", "0"));
+	least = least_free(pid, &status);
+	EXPECT_EQ(0, status);
+	EXPECT_LT(kb - size / 2, least)
+		TH_LOG("%lld KiB were free before, %lld meanwhile", kb, least);
+	EXPECT_LT(kb + size / 2, memory_kb("MemFree"));
+	ASSERT_EQ(0, cpu_write(ti, ti->cpu, "buffer_size_kb", "8"));
 }
 
 /* SUBBUF-10: The buffer's new memory can be had, the snapshot's cannot. */
