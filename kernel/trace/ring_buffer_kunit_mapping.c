@@ -602,6 +602,44 @@ out:
 	ring_buffer_observer_free(observer);
 }
 
+/* POLL-3: The same for a reader, who goes to sleep after the nested event was written. */
+static void reader_is_woken_although_the_outermost_event_is_discarded(struct kunit *test)
+{
+	struct rbt_sleeper sleeper = { .table._qproc = rbt_sleeper_sleeps };
+	struct ring_buffer_event *event;
+	struct rbt *rbt = test->priv;
+
+	event = rbt_begin_and_nest(test, rbt);
+	if (!event)
+		return;
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
+						       &sleeper.table, 0));
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(sleeper.woken));
+	ring_buffer_discard_commit(rbt->buffer, event);
+	msleep(20);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(sleeper.woken));
+	remove_wait_queue(sleeper.queue, &sleeper.entry);
+}
+
+/* POLL-3: An event that is discarded, as a filter does, is nothing to wake for. */
+static void reader_sleeps_on_when_an_event_is_discarded(struct kunit *test)
+{
+	struct rbt_sleeper sleeper = { .table._qproc = rbt_sleeper_sleeps };
+	struct ring_buffer_event *event;
+	struct rbt *rbt = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
+						       &sleeper.table, 0));
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_EXPECT_NOT_NULL(test, event);
+	if (event)
+		ring_buffer_discard_commit(rbt->buffer, event);
+	msleep(20);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(sleeper.woken));
+	remove_wait_queue(sleeper.queue, &sleeper.entry);
+}
+
 /*
  * READ-4: The sub-buffer after one that was read has an event that is not finished, and one
  * that an interrupt wrote meanwhile. So there is an event, but nothing is committed there.
@@ -648,6 +686,8 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(poll_says_when_there_is_enough, rbt_gen_kind),
 	KUNIT_CASE_PARAM(each_observer_has_a_position_of_its_own, rbt_gen_kind),
 	KUNIT_CASE_PARAM(nested_event_wakes_although_the_outermost_is_discarded, rbt_gen_kind),
+	KUNIT_CASE_PARAM(reader_is_woken_although_the_outermost_event_is_discarded, rbt_gen_kind),
+	KUNIT_CASE_PARAM(reader_sleeps_on_when_an_event_is_discarded, rbt_gen_kind),
 	KUNIT_CASE_PARAM(get_reader_takes_no_subbuf_of_begun_events, rbt_gen_kind),
 	{ }
 };

@@ -8,8 +8,7 @@
  * the file is closed and the last part is unmapped.
  *
  * An open file is counted as one mapping in the trace array, where it excludes
- * snapshots (trace_snapshot_users.c), so that tr->array_buffer.buffer does not
- * change.
+ * snapshots, so that tr->array_buffer.buffer does not change.
  */
 
 #include <uapi/linux/trace_live.h>

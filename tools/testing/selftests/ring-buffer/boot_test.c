@@ -280,13 +280,10 @@ TEST_F(late_cpu, a_cpu_that_comes_up_has_the_sub_buffer_size)
 {
 	struct mapped_buffer mb;
 	struct tally tally = { 0 };
-	char path[64];
 
 	if (self->cpu < 0)
 		SKIP(return, "no CPU was left down: boot with maxcpus=");
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online",
-		 self->cpu);
-	ASSERT_EQ(0, write_file(path, "1"));
+	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
 	ASSERT_EQ(0, run_on_cpu(self->cpu));
 	ASSERT_EQ(0, write_events(&self->ti, 10, EVENT_LARGE));
 	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->cpu, O_NONBLOCK));
@@ -296,7 +293,49 @@ TEST_F(late_cpu, a_cpu_that_comes_up_has_the_sub_buffer_size)
 	buffer_unmap(&mb);
 	/* It goes again: this and other tests count on the CPUs there were. */
 	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	EXPECT_EQ(0, write_file(path, "0"));
+	EXPECT_EQ(0, switch_cpu_online(self->cpu, false));
+}
+
+/* The lines of an open "trace" that have @text, or a negative number if there is no end. */
+static int lines_with(int fd, const char *text)
+{
+	char page[4096 + 1], *at;
+	int lines = 0, reads;
+	ssize_t len;
+
+	for (reads = 0; reads < 100; reads++) {
+		len = read(fd, page, sizeof(page) - 1);
+		if (len <= 0)
+			return len < 0 ? -errno : lines;
+		page[len] = '\0';
+		for (at = page; (at = strstr(at, text)); at++)
+			lines++;
+	}
+	return -EOVERFLOW;
+}
+
+/* READ-27: The instance was made without that CPU. */
+TEST_F(late_cpu, a_trace_has_an_end_although_a_cpu_comes_up)
+{
+	struct trace_instance *ti = &self->ti;
+	int trace;
+
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	ASSERT_EQ(0, instance_write(ti, "trace_marker", "before"));
+	trace = instance_file(ti, "trace", O_RDONLY);
+	ASSERT_LE(0, trace);
+	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
+	ASSERT_EQ(0, run_on_cpu(self->cpu));
+	ASSERT_EQ(0, instance_write(ti, "trace_marker", "after"));
+	EXPECT_EQ(1, lines_with(trace, "before"));
+	close(trace);
+	trace = instance_file(ti, "trace", O_RDONLY);
+	ASSERT_LE(0, trace);
+	EXPECT_EQ(1, lines_with(trace, "after"));
+	close(trace);
+	ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
+	EXPECT_EQ(0, switch_cpu_online(self->cpu, false));
 }
 
 TEST_HARNESS_MAIN

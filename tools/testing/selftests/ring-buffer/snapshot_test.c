@@ -66,6 +66,27 @@ static void expect_trigger_works(struct __test_metadata *_metadata,
 	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
 }
 
+/* SNAP-7: The first CPU gets its memory, the second does not: all is given back. */
+TEST_F(snapshot, a_snapshot_without_memory_for_each_cpu_keeps_none)
+{
+	struct trace_instance *ti = &self->ti;
+	long long kb = memory_kb("MemAvailable") / 20, before, after;
+	int first = ti->cpu < ti->other_cpu ? ti->cpu : ti->other_cpu;
+
+	ASSERT_LT(0, kb);
+	ASSERT_EQ(0, cpu_write_number(ti, first, "buffer_size_kb", 4 * kb));
+	ASSERT_EQ(0, cpu_write_number(ti, ti->cpu + ti->other_cpu - first, "buffer_size_kb",
+				      9 * kb));
+	before = memory_kb("MemAvailable");
+	EXPECT_EQ(-ENOMEM, instance_write(ti, "snapshot", "1"));
+	after = memory_kb("MemAvailable");
+	EXPECT_GT(kb, before - after)
+		TH_LOG("%lld KiB before, %lld after", before, after);
+	EXPECT_FALSE(snapshot_is_allocated(ti));
+	ASSERT_EQ(0, cpu_write(ti, ti->cpu, "buffer_size_kb", "8"));
+	ASSERT_EQ(0, cpu_write(ti, ti->other_cpu, "buffer_size_kb", "8"));
+}
+
 /* SNAP-10 */
 TEST_F(snapshot, freeing_it_is_refused_with_EBUSY_beside_a_trigger)
 {
