@@ -31,7 +31,7 @@ sums_right() { cd "$work/first" && sha256sum -c SHA256SUMS && [ "$(find . -type 
 # What is in the tarball is what git am takes.
 series_whole()
 {
-	tar -C "$work" -xzf "$work"/first/ringmap-*-series-6.1.tar.gz
+	tar -C "$work" -xzf "$work"/first/ringmap-*-series-*.tar.gz
 	[ "$(find "$work"/ringmap-* -name "[0-9]*.patch" | wc -l)" = \
 		"$(. "$harness/shared/patch-files.sh"; mailed_topics | while read -r t; do topic_patches "$t"; done | wc -l)" ]
 }

@@ -12,6 +12,7 @@ checks/model.sh to show. Whether a compiler and a machine keep the order cannot 
 here: that is what the barriers promise.
 """
 
+import os
 import re
 import sys
 
@@ -30,16 +31,18 @@ ORDERS = [
      r'rb_live_leave\(', r'smp_store_release\((?=&cpu_buffer->commit_page)',
      r'->commit_page, next_page\)'),
     ('LEFT', 'live', 'LEFT_RELEASE', RING, 'rb_swap_reader_page',
-     r'int ret;', r'smp_mb\(\)', r'->page->commit, 0\)'),
+     r'(?:int|bool) ret;', r'smp_mb\(\)', r'->page->commit, 0\)'),
     ('LEFT', 'live', 'LOSS_RELEASE', MAP, 'rb_mark_lost_events',
-     r'marks =', r'smp_mb\(\)', r'memcpy\(|local_set\('),
+     r'marks =|missed_events =', r'smp_mb\(\)', r'memcpy\(|local_set\('),
     ('LEFT', 'live', 'ACQ_CP', RING, 'rb_get_reader_page',
      r'reader = cpu_buffer->reader_page', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
      r'rb_page_size\('),
     ('LEFT', 'live', 'ACQ_CP', MAP, 'rb_consume_reader_page',
-     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)', r'rb_page_commit\(reader\)'),
+     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
+     r'rb_page_commit\(reader\)|rb_page_size\(reader\)'),
     ('LEFT', 'live', 'ACQ_CP', MAP, 'rb_map_reader_page',
-     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)', r'rb_page_commit\(reader\)'),
+     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
+     r'rb_page_commit\(reader\)|rb_page_size\('),
     ('BACK', 'live', 'RESET_BACK', RING, 'rb_record_enable_after_reset',
      r'\{', r'smp_mb__before_atomic\(\)', r'atomic_dec\(&cpu_buffer->record_disabled\)'),
     ('ENTER', 'live', 'ENTER', LIVE, '__rb_live_enter',
@@ -77,6 +80,10 @@ ORDERS = [
     ('CHECK', 'live', 'CHECK', OBSERVER, 'rb_live_commit',
      r'rb_page_commit\(', r'smp_rmb\(\)', r'== place->generation'),
 ]
+
+# Where the base has a mapping, all of it is in RING, and every reader takes a page there.
+OF_ANY_READER = {'rb_swap_reader_page': 'rb_get_reader_page',
+                 'rb_map_reader_page': 'rb_get_reader_page'}
 
 
 def function(text, name):
@@ -121,19 +128,28 @@ def wrong(order, read):
     return None
 
 
+def orders_of(tree):
+    """The orders, at their places in this tree."""
+    if os.path.exists(f'{tree}/{MAP}'):
+        return ORDERS
+    return [(*order[:3], RING if order[3] == MAP else order[3],
+             OF_ANY_READER.get(order[4], order[4]), *order[5:]) for order in ORDERS]
+
+
 def main(tree, top):
     """Each order as it is, and each with its barrier taken out of the code."""
     texts = {}
 
     def read(path):
         if path not in texts:
-            root = top if path.startswith('tools/harness/') else tree
+            root = top if path.startswith('tools/') else tree
             with open(f'{root}/{path}', encoding='utf-8') as file:
                 texts[path] = file.read()
         return texts[path]
 
     failed = False
-    for order in ORDERS:
+    orders = orders_of(tree)
+    for order in orders:
         fault = wrong(order, read)
         if not fault:
             path, name, barrier = order[3], order[4], order[6]
@@ -145,7 +161,7 @@ def main(tree, top):
         if fault:
             print(fault)
             failed = True
-    print(f'{len(ORDERS)} orders')
+    print(f'{len(orders)} orders')
     return failed
 
 

@@ -33,7 +33,7 @@ objects_of()
 	local dir=$1 c
 	shift
 	for c; do
-		grep -qrF "\"${c##*/}\"" "$dir/$(dirname "$c")" --include='*.c' || echo "${c%.c}.o"
+		grep -qrF "\"${c##*/}\"" "$dir/$(dirname "$c")" --include='*.[ch]' || echo "${c%.c}.o"
 	done
 }
 
