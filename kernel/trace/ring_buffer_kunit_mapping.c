@@ -612,7 +612,7 @@ static void reader_is_woken_although_the_outermost_event_is_discarded(struct kun
 	event = rbt_begin_and_nest(test, rbt);
 	if (!event)
 		return;
-	KUNIT_EXPECT_EQ(test, 0, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
+	KUNIT_EXPECT_FALSE(test, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
 						       &sleeper.table, 0));
 	msleep(20);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(sleeper.woken));
@@ -629,7 +629,7 @@ static void reader_sleeps_on_when_an_event_is_discarded(struct kunit *test)
 	struct ring_buffer_event *event;
 	struct rbt *rbt = test->priv;
 
-	KUNIT_EXPECT_EQ(test, 0, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
+	KUNIT_EXPECT_FALSE(test, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
 						       &sleeper.table, 0));
 	event = ring_buffer_lock_reserve(rbt->buffer, 100);
 	KUNIT_EXPECT_NOT_NULL(test, event);

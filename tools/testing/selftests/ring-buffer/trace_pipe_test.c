@@ -47,10 +47,7 @@ FIXTURE_TEARDOWN(pipe)
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
-/*
- * Until @stop is set: a process that is killed while it makes an instance has the kernel
- * warn that there was no memory for it.
- */
+/* Until @stop is set */
 static pid_t fork_loop(struct trace_instance *ti, int cpu, const int *stop,
 		       int (*once)(struct trace_instance *ti, int fd))
 {
@@ -111,9 +108,27 @@ static int splice_for(int fd, int *pipes, unsigned int ms)
 	return 0;
 }
 
-/* Three children get in the way; without them, the splice gets its event. */
-static void expect_splices(struct __test_metadata *_metadata,
-			   struct trace_instance *ti, int fd, int *pipes)
+/* Reads until the time is over. Returns 0, -ENODATA for an end of file, or an error but EAGAIN. */
+static int read_for(int fd, int *pipes, unsigned int ms)
+{
+	long long end = monotonic_ns() + ms * 1000000LL;
+	char text[PIPE_BYTES];
+	ssize_t got;
+
+	while (monotonic_ns() < end) {
+		got = read(fd, text, sizeof(text));
+		if (!got)
+			return -ENODATA;
+		if (got < 0 && errno != EAGAIN)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Three children get in the way; without them, a splice gets its event. */
+static void expect_to_go_on(struct __test_metadata *_metadata,
+			    struct trace_instance *ti, int fd, int *pipes,
+			    int (*read_on)(int fd, int *pipes, unsigned int ms))
 {
 	int *stop = mmap(NULL, sizeof(*stop), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -125,7 +140,7 @@ static void expect_splices(struct __test_metadata *_metadata,
 	pid[0] = fork_loop(ti, ti->cpu, stop, write_one);
 	pid[1] = fork_loop(ti, ti->other_cpu, stop, read_all);
 	pid[2] = fork_loop(ti, ti->other_cpu, stop, keep_waiting);
-	EXPECT_EQ(0, splice_for(fd, pipes, COMPETE_MS));
+	EXPECT_EQ(0, read_on(fd, pipes, COMPETE_MS));
 	__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, child_status(pid[i], WOKEN_MS));
@@ -138,14 +153,20 @@ static void expect_splices(struct __test_metadata *_metadata,
 /* READ-18: An event that another reader takes first, or that just came, is no error. */
 TEST_F(pipe, splice_waits_again_when_another_reader_was_faster)
 {
-	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
+	expect_to_go_on(_metadata, &self->ti, self->fd, self->pipes, splice_for);
 }
 
 /* READ-18 */
 TEST_F(pipe, splice_answers_EAGAIN_when_another_reader_was_faster)
 {
 	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
-	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
+	expect_to_go_on(_metadata, &self->ti, self->fd, self->pipes, splice_for);
+}
+
+/* READ-18: An end of file would end "cat trace_pipe". */
+TEST_F(pipe, read_waits_again_when_another_reader_was_faster)
+{
+	expect_to_go_on(_metadata, &self->ti, self->fd, self->pipes, read_for);
 }
 
 /* The number of the last event of ours in what a splice gave, or an errno. */
