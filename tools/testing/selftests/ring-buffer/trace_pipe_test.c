@@ -108,27 +108,9 @@ static int splice_for(int fd, int *pipes, unsigned int ms)
 	return 0;
 }
 
-/* Reads until the time is over. Returns 0, -ENODATA for an end of file, or an error but EAGAIN. */
-static int read_for(int fd, int *pipes, unsigned int ms)
-{
-	long long end = monotonic_ns() + ms * 1000000LL;
-	char text[PIPE_BYTES];
-	ssize_t got;
-
-	while (monotonic_ns() < end) {
-		got = read(fd, text, sizeof(text));
-		if (!got)
-			return -ENODATA;
-		if (got < 0 && errno != EAGAIN)
-			return -errno;
-	}
-	return 0;
-}
-
-/* Three children get in the way; without them, a splice gets its event. */
-static void expect_to_go_on(struct __test_metadata *_metadata,
-			    struct trace_instance *ti, int fd, int *pipes,
-			    int (*read_on)(int fd, int *pipes, unsigned int ms))
+/* Three children get in the way; without them, the splice gets its event. */
+static void expect_splices(struct __test_metadata *_metadata,
+			   struct trace_instance *ti, int fd, int *pipes)
 {
 	int *stop = mmap(NULL, sizeof(*stop), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -140,7 +122,7 @@ static void expect_to_go_on(struct __test_metadata *_metadata,
 	pid[0] = fork_loop(ti, ti->cpu, stop, write_one);
 	pid[1] = fork_loop(ti, ti->other_cpu, stop, read_all);
 	pid[2] = fork_loop(ti, ti->other_cpu, stop, keep_waiting);
-	EXPECT_EQ(0, read_on(fd, pipes, COMPETE_MS));
+	EXPECT_EQ(0, splice_for(fd, pipes, COMPETE_MS));
 	__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, child_status(pid[i], WOKEN_MS));
@@ -153,20 +135,53 @@ static void expect_to_go_on(struct __test_metadata *_metadata,
 /* READ-18: An event that another reader takes first, or that just came, is no error. */
 TEST_F(pipe, splice_waits_again_when_another_reader_was_faster)
 {
-	expect_to_go_on(_metadata, &self->ti, self->fd, self->pipes, splice_for);
+	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
 }
 
 /* READ-18 */
 TEST_F(pipe, splice_answers_EAGAIN_when_another_reader_was_faster)
 {
 	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
-	expect_to_go_on(_metadata, &self->ti, self->fd, self->pipes, splice_for);
+	expect_splices(_metadata, &self->ti, self->fd, self->pipes);
+}
+
+/* One event after the other: each may be the only one. */
+static int write_at_once(struct trace_instance *ti, int fd)
+{
+	return write_events(ti, 1, EVENT_SMALL);
+}
+
+/* Reads until the time is over. Returns 0, -ENODATA for an end of file, or an error. */
+static int read_for(int fd, unsigned int ms)
+{
+	long long end = monotonic_ns() + ms * 1000000LL;
+	char text[PIPE_BYTES];
+	ssize_t got;
+
+	while (monotonic_ns() < end) {
+		got = read(fd, text, sizeof(text));
+		if (got <= 0)
+			return got ? -errno : -ENODATA;
+	}
+	return 0;
 }
 
 /* READ-18: An end of file would end "cat trace_pipe". */
 TEST_F(pipe, read_waits_again_when_another_reader_was_faster)
 {
-	expect_to_go_on(_metadata, &self->ti, self->fd, self->pipes, read_for);
+	int *stop = mmap(NULL, sizeof(*stop), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct trace_instance *ti = &self->ti;
+	pid_t writer, reader;
+
+	ASSERT_NE(MAP_FAILED, stop);
+	writer = fork_loop(ti, ti->cpu, stop, write_at_once);
+	reader = fork_loop(ti, ti->other_cpu, stop, read_all);
+	EXPECT_EQ(0, read_for(self->fd, COMPETE_MS));
+	__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
+	EXPECT_EQ(0, child_status(writer, WOKEN_MS));
+	EXPECT_EQ(0, child_status(reader, WOKEN_MS));
+	munmap(stop, sizeof(*stop));
 }
 
 /* The number of the last event of ours in what a splice gave, or an errno. */
