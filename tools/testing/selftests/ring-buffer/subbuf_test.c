@@ -869,11 +869,13 @@ TEST_F(large, trace_marker_raw_goes_up_to_the_largest_event)
 	free(page);
 }
 
-/* SUBBUF-21: With one page, no more than 1,024 bytes of what is written are kept. */
+/* SUBBUF-21, SUBBUF-22 */
 TEST_F(size, trace_marker_raw_keeps_1024_bytes_at_first)
 {
 	EXPECT_EQ(1000, write_one(&self->ti, 1000));
 	EXPECT_EQ(1024, write_one(&self->ti, 2000));
+	EXPECT_EQ(1024, write_one(&self->ti, 3072));
+	EXPECT_EQ(-EINVAL, write_one(&self->ti, 3076));
 }
 
 /* The longest text that is taken with larger sub-buffers. */
