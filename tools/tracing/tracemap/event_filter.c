@@ -24,11 +24,15 @@ enum filter_test {
 	TEST_LIKE, TEST_REGEX, TEST_NO_REGEX,
 };
 
+/* What is compared */
+enum filter_of { OF_FIELD, OF_CPU, OF_COMM };
+
 struct event_filter {
 	enum filter_test test;
 	struct event_filter *left, *right;	/* of TEST_ALL and _ANY; TEST_NOT has @left */
-	bool is_cpu;				/* a comparison of the record's CPU */
-	struct field_place place;		/* or of this field; a CPU is as large and signed */
+	enum filter_of of;
+	struct tracemap_decoder *decoder;	/* which knows the names of processes */
+	struct field_place place;		/* a CPU is as large and signed */
 	bool has_regex;
 	uint64_t number;
 	char *text;
@@ -37,6 +41,7 @@ struct event_filter {
 
 struct parser {
 	const char *at;
+	struct tracemap_decoder *decoder;
 	struct tep_event *event;
 	unsigned int depth;
 	bool no_memory;
@@ -92,9 +97,36 @@ static bool number_matches(const struct event_filter *f, const struct field_valu
 	}
 }
 
+/* The kernel's filters know the idle process of each CPU by its own name. */
+static bool get_comm(const struct event_filter *f, const struct tracemap_record *rec, char *idle,
+		     size_t size, struct field_value *value)
+{
+	int pid = tracemap_decoder_pid(f->decoder, rec);
+
+	snprintf(idle, size, "swapper/%d", rec->cpu);
+	value->text = pid ? tracemap_decoder_comm(f->decoder, pid) : idle;
+	value->length = strlen(value->text);
+	return pid >= 0;
+}
+
+static bool get_value(const struct event_filter *f, const struct tracemap_record *rec, char *idle,
+		      size_t size, struct field_value *value)
+{
+	switch (f->of) {
+	case OF_CPU:
+		*value = (struct field_value){ .number = rec->cpu, .is_signed = true };
+		return true;
+	case OF_COMM:
+		return get_comm(f, rec, idle, size, value);
+	default:
+		return field_place_get(&f->place, rec->data, rec->size, value);
+	}
+}
+
 bool event_filter_match(const struct event_filter *f, const struct tracemap_record *rec)
 {
-	struct field_value value = { .number = rec->cpu, .is_signed = true };
+	struct field_value value = { };
+	char idle[24];
 
 	switch (f->test) {
 	case TEST_ALL:
@@ -104,7 +136,7 @@ bool event_filter_match(const struct event_filter *f, const struct tracemap_reco
 	case TEST_NOT:
 		return !event_filter_match(f->left, rec);
 	default:
-		if (!f->is_cpu && !field_place_get(&f->place, rec->data, rec->size, &value))
+		if (!get_value(f, rec, idle, sizeof(idle), &value))
 			return false;
 		return f->text ? text_matches(f, &value) : number_matches(f, &value);
 	}
@@ -165,6 +197,11 @@ static struct event_filter *node(struct parser *p, enum filter_test test,
 	return f;
 }
 
+static bool is_text(const struct event_filter *f)
+{
+	return f->of == OF_COMM || (f->of == OF_FIELD && field_place_is_text(&f->place));
+}
+
 static bool take_field(struct parser *p, struct event_filter *f, char *name, size_t size)
 {
 	size_t length = 0;
@@ -178,9 +215,14 @@ static bool take_field(struct parser *p, struct event_filter *f, char *name, siz
 	p->at += length;
 	if (field_place_find(&f->place, p->event, name))
 		return true;
-	f->is_cpu = !strcmp(name, "CPU") || !strcmp(name, "cpu");
-	if (!f->is_cpu)
+	if (!strcmp(name, "COMM") || !strcmp(name, "comm")) {
+		f->of = OF_COMM;
+		f->decoder = p->decoder;
+		return true;
+	}
+	if (strcmp(name, "CPU") && strcmp(name, "cpu"))
 		return wrong(p, "it has no field %s that is a number or a text", name);
+	f->of = OF_CPU;
 	f->place.size = sizeof(f->number);
 	f->place.is_signed = true;
 	return true;
@@ -199,7 +241,7 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 		{ "<", TEST_LESS, true, false }, { ">", TEST_MORE, true, false },
 		{ "&", TEST_BITS, true, false }, { "~", TEST_LIKE, false, true },
 	};
-	bool has_text = field_place_is_text(&f->place);
+	bool has_text = is_text(f);
 
 	for (unsigned int i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
 		if (!skip(p, operators[i].token))
@@ -211,6 +253,8 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 			return wrong(p, "%s is a text, for ==, !=, ~, =~ or !~", name);
 		return wrong(p, "%s is a number, for ==, !=, <, <=, >, >= or &", name);
 	}
+	if (*p->at == '=' && p->at[1] != '<' && p->at[1] != '>')
+		return wrong(p, "it is not understood from '%s' on: use ==", p->at);
 	return not_understood(p);
 }
 
@@ -284,7 +328,7 @@ static struct event_filter *comparison(struct parser *p)
 	char name[128];
 
 	if (f && take_field(p, f, name, sizeof(name)) && take_operator(p, f, name) &&
-	    (field_place_is_text(&f->place) ? take_text(p, f, name) : take_number(p, f, name)))
+	    (is_text(f) ? take_text(p, f, name) : take_number(p, f, name)))
 		return f;
 	event_filter_free(f);
 	return NULL;
@@ -344,10 +388,10 @@ static struct event_filter *any(struct parser *p)
 	return chain(p, "||", TEST_ANY, all);
 }
 
-int event_filter_new(struct event_filter **filter, struct tep_event *event, const char *name,
-		     const char *text)
+int event_filter_new(struct event_filter **filter, struct tracemap_decoder *decoder,
+		     struct tep_event *event, const char *name, const char *text)
 {
-	struct parser p = { .at = text, .event = event };
+	struct parser p = { .at = text, .decoder = decoder, .event = event };
 
 	*filter = any(&p);
 	skip(&p, "");

@@ -7,18 +7,19 @@
 
 #include <event-parse.h>
 
-#include "tracemap.h"
+#include "tracemap-event.h"
 
 struct event_filter;
 
 /*
- * Parse @text for @event: comparisons of a field, or of CPU, with a number or a text in quotes,
- * with !, &&, || and parentheses. The operators are those of the kernel's filters, and =~ and !~
- * for extended regular expressions. @name is "system:event". Sets @filter, which
- * event_filter_free() frees. Returns 0, or a negative errno, with a message unless it is -ENOMEM.
+ * Parse @text for @event: comparisons of a field, of CPU, or of COMM, the name of the process
+ * that @decoder knows, with a number or a text in quotes, with !, &&, || and parentheses. The
+ * operators are those of the kernel's filters, and =~ and !~ for extended regular expressions.
+ * @name is "system:event". Sets @filter, which event_filter_free() frees. Returns 0, or a
+ * negative errno, with a message unless it is -ENOMEM.
  */
-int event_filter_new(struct event_filter **filter, struct tep_event *event, const char *name,
-		     const char *text);
+int event_filter_new(struct event_filter **filter, struct tracemap_decoder *decoder,
+		     struct tep_event *event, const char *name, const char *text);
 void event_filter_free(struct event_filter *filter);
 
 /* An event that is too short to have a field does not match a comparison with it. */

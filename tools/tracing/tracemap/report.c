@@ -458,8 +458,9 @@ static void no_decoder(const struct report *r, int error)
 
 /* ---- What is selected ---- */
 
-static int choose(struct choice *c, struct tep_event *event, const char *name, const char *filter)
+static int choose(struct report *r, struct tep_event *event, const char *name, const char *filter)
 {
+	struct choice *c = &r->choices[event->id];
 	struct event_filter **more;
 	int ret;
 
@@ -471,7 +472,7 @@ static int choose(struct choice *c, struct tep_event *event, const char *name, c
 	if (!more)
 		return -ENOMEM;
 	c->filters = more;
-	ret = event_filter_new(&c->filters[c->nr_filters], event, name, filter);
+	ret = event_filter_new(&c->filters[c->nr_filters], r->decoder, event, name, filter);
 	c->nr_filters += !ret;
 	return ret;
 }
@@ -490,7 +491,7 @@ static int select_event(struct report *r, struct tep_handle *tep,
 		if (!events_match(name, wanted->name) || list[i]->id >= NR_IDS)
 			continue;
 		found++;
-		ret = choose(&r->choices[list[i]->id], list[i], name, wanted->filter);
+		ret = choose(r, list[i], name, wanted->filter);
 	}
 	if (ret || found)
 		return ret;
@@ -643,15 +644,17 @@ static int prepare(struct report *r, const char **tracer)
 	if (!r->file || choose_buffer(r))
 		return EXIT_FAILED;
 	clock = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->file) : NULL;
-	ret = select_all(r, clock);
-	if (ret)
-		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	/* It matters to text alone. */
 	*tracer = r->opt.json || r->opt.stats ? NULL : find_tracer(r);
 	ret = tracemap_decoder_new_tep(&r->decoder, tracecmd_get_tep(r->buffer), *tracer, clock);
-	if (ret)
+	if (ret) {
 		no_decoder(r, ret);
-	return ret ? EXIT_FAILED : EXIT_OK;
+		return EXIT_FAILED;
+	}
+	ret = select_all(r, clock);
+	if (ret)
+		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	return EXIT_OK;
 }
 
 /*

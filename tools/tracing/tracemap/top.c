@@ -719,7 +719,8 @@ static int open_side(struct top *top, struct side *side, bool filtered)
 	}
 	if (!side->condition || filtered)
 		return 0;
-	ret = event_filter_new(&side->filter, event, side->name, side->condition);
+	ret = event_filter_new(&side->filter, top->view.decoder, event, side->name,
+			       side->condition);
 	return ret == -ENOMEM ? complain(ABOUT_BUFFER, ret, "the filter") : ret;
 }
 

@@ -386,8 +386,8 @@ static void test_damaged(struct tracemap_decoder *d)
 	CHECK(value_is(d, "comm", &e, sizeof(e), &value) && value.length == 7);
 }
 
-/* Whether sample(), of @size bytes and from CPU 3, matches; -1 if the filter is refused */
-static int matches(struct tracemap_decoder *d, const char *text, uint32_t size)
+/* Whether sample(), of @size bytes, from CPU 3 and @pid, matches; -1 if the filter is refused */
+static int matches_of(struct tracemap_decoder *d, const char *text, uint32_t size, int pid)
 {
 	struct tep_event *event = tracemap_decoder_event(d, 100);
 	struct event e = sample();
@@ -396,11 +396,17 @@ static int matches(struct tracemap_decoder *d, const char *text, uint32_t size)
 	int match, ret;
 
 	e.comm[4] = '\n';
-	ret = event_filter_new(&filter, event, "some:some", text);
+	e.pid = pid;
+	ret = event_filter_new(&filter, d, event, "some:some", text);
 	CHECK(!ret || (ret == -EINVAL && !filter));
 	match = ret ? -1 : event_filter_match(filter, &rec);
 	event_filter_free(filter);
 	return match;
+}
+
+static int matches(struct tracemap_decoder *d, const char *text, uint32_t size)
+{
+	return matches_of(d, text, size, 42);
 }
 
 static void test_filter(struct tracemap_decoder *d)
@@ -413,7 +419,8 @@ static void test_filter(struct tracemap_decoder *d)
 		"common_pid == 42", "comm == \"bash\"", "comm == 'bash'", "comm != \"bas\"",
 		"comm ~ \"ba*\"", "comm ~ '*as*'", "comm ~ 'b?sh'", "comm ~ 'b[!x]sh'",
 		"comm ~ 'bash'", "comm ~ '!x*'", "comm ~ '*[s]h'", "comm ~ '\\bash'", "CPU > -1",
-		"cpu == 3", "comm =~ '^b.*h$'", "comm =~ 'x|as'", "comm !~ 'B'",
+		"cpu == 3", "COMM == 'task'", "COMM != 'bash'", "COMM ~ 't*k'", "COMM =~ '^t'",
+		"comm =~ '^b.*h$'", "comm =~ 'x|as'", "comm !~ 'B'",
 		"name == 'eth0'", "other ~ 'long*'", "!(tiny == 3)", "! ! tiny < 0",
 		"tiny < 0 && small > 0", "tiny > 0 || small > 0 && medium < 0",
 		"(tiny > 0 || small > 0) && medium < 0", "!tiny == 3", "  tiny\t< 0  ",
@@ -423,6 +430,7 @@ static void test_filter(struct tracemap_decoder *d)
 		"small & 0 || small < 1", "large < 0x7fffffffffffffff", "CPU != 3",
 		"comm == 'bas'", "comm ~ 'as'", "comm ~ 'b.*'", "comm ~ '!b*'", "comm ~ '*[?]*'",
 		"comm ~ '[bash'", "CPU < 0", "comm ~ '(bash)'",
+		"COMM == 'bash'", "COMM != 'task'", "COMM ~ 'bash*'", "COMM == 'swapper/3'",
 		"comm =~ 'Bash'", "comm !~ 'as'", "name == 'eth'", "!(tiny < 0)",
 		"tiny < 0 && small < 1", "(tiny < 0 || small > 0) && medium > 0",
 	};
@@ -431,6 +439,7 @@ static void test_filter(struct tracemap_decoder *d)
 		"tiny == 1.5", "tiny == - 3", "tiny == 256", "tiny == -129", "tiny == -18446744073709551616",
 		"tiny == -18446744073709551615", "large < -9223372036854775809", "small == 65536", "small & 0x10000",
 		"large == 18446744073709551616", "nothing == 1", "list == 1", "comm == bash",
+		"COMM < 'a'", "COMM == 3", "COMM = 'task'",
 		"comm < 'a'", "comm & 3", "comm == 'bash", "comm =~ '('", "tiny = 3",
 		"tiny < 0 &&", "tiny < 0 & small > 0", "&& tiny < 0", "(tiny < 0", "tiny < 0)",
 		"tiny < 0 small > 0", "tiny < 0 || || small > 0", "3 == tiny", "!", "()",
@@ -448,6 +457,12 @@ static void test_filter(struct tracemap_decoder *d)
 	}
 	CHECK(matches(d, "nothing == 1", sizeof(struct event)) < 0);
 	CHECK(strstr(said, "no field nothing"));
+	CHECK(matches(d, "tiny = 3", sizeof(struct event)) < 0);
+	CHECK(strstr(said, "from '= 3' on: use =="));
+	CHECK(matches(d, "tiny =< 3", sizeof(struct event)) < 0 && !strstr(said, "use"));
+	CHECK(matches_of(d, "COMM == 'swapper/3'", sizeof(struct event), 0) == 1);
+	CHECK(matches_of(d, "COMM == '<...>'", sizeof(struct event), 43) == 1);
+	CHECK(!matches(d, "COMM != 'x'", 4));
 	CHECK(!matches(d, "comm != 'x'", 30) && !matches(d, "comm == 'bash'", 30));
 	snprintf(deep, sizeof(deep), "%0200dtiny < 0", 0);
 	memset(deep, '!', 200);
@@ -730,6 +745,7 @@ int main(void)
 	CHECK(tep);
 	CHECK(!tep_parse_event(tep, print_format, strlen(print_format), "ftrace"));
 	CHECK(!tep_parse_event(tep, some_format, strlen(some_format), "test"));
+	CHECK(!tep_register_comm(tep, "task", 42));
 	CHECK(!tracemap_decoder_new_tep(&d, tep, NULL, NULL));
 	test_counts();
 	test_keys();
