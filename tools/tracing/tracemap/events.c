@@ -131,21 +131,27 @@ static size_t least(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* How many letters have to be changed, added or removed */
+/* How many letters have to be changed, added, removed, or exchanged with the next one */
 static size_t distance(const char *a, const char *b)
 {
-	size_t length = strlen(b), row[NAME_MAX_LENGTH + 1], i, before, keep;
+	size_t length = strlen(b), rows[3][NAME_MAX_LENGTH + 1], i, j;
+	size_t *row = rows[0], *old = rows[1], *older = rows[2], *next;
 
 	if (length > NAME_MAX_LENGTH)
 		return length;
 	for (i = 0; i <= length; i++)
 		row[i] = i;
-	for (; *a; a++) {
-		before = row[0]++;
+	for (j = 1; a[j - 1]; j++) {
+		next = older;
+		older = old;
+		old = row;
+		row = next;
+		row[0] = j;
 		for (i = 1; i <= length; i++) {
-			keep = row[i];
-			row[i] = least(row[i] + 1, row[i - 1] + 1, before + (*a != b[i - 1]));
-			before = keep;
+			row[i] = least(old[i] + 1, row[i - 1] + 1,
+				       old[i - 1] + (a[j - 1] != b[i - 1]));
+			if (i > 1 && j > 1 && a[j - 1] == b[i - 2] && a[j - 2] == b[i - 1])
+				row[i] = least(row[i], older[i - 2] + 1, row[i]);
 		}
 	}
 	return row[length];
@@ -172,20 +178,33 @@ static size_t how_far(const char *name, const char *pattern)
 	return far;
 }
 
+/* How far a system is from the one that the pattern names, or from all of the pattern */
+static size_t how_far_system(const char *name, int length, const char *pattern)
+{
+	char system[NAME_MAX_LENGTH + 1], meant[NAME_MAX_LENGTH + 1];
+
+	snprintf(system, sizeof(system), "%.*s", length, name);
+	snprintf(meant, sizeof(meant), "%.*s", (int)strcspn(pattern, ":"), pattern);
+	return distance(meant, system);
+}
+
 struct near {
 	const char *name;
+	int length;
 	size_t far;
 };
 
-static void keep_nearest(struct near *near, const char *name, size_t far)
+static void keep_nearest(struct near *near, const char *name, int length, size_t far, size_t most)
 {
 	int i = NR_NEAR;
 
+	if (far * 3 > most && (far > 2 || far * 2 > most))
+		return;
 	if (near[NR_NEAR - 1].name && near[NR_NEAR - 1].far <= far)
 		return;
 	while (--i > 0 && (!near[i - 1].name || near[i - 1].far > far))
 		near[i] = near[i - 1];
-	near[i] = (struct near){ name, far };
+	near[i] = (struct near){ name, length, far };
 }
 
 static void say_none(struct session *session, const char *pattern)
@@ -193,17 +212,23 @@ static void say_none(struct session *session, const char *pattern)
 	struct events all = { };
 	struct near near[NR_NEAR] = { };
 	char text[1024] = "";
+	const char *last = "";
 	size_t at = 0;
 
 	list_events(&all, session, NULL);
 	for (size_t i = 0; i < all.nr; i++) {
-		size_t far = how_far(all.name[i], pattern);
+		const char *name = all.name[i];
+		int length = strcspn(name, ":");
 
-		if (far <= 2 || far * 3 <= strlen(pattern))
-			keep_nearest(near, all.name[i], far);
+		/* The events of a system follow each other. One that is right is no suggestion. */
+		if (strncmp(name, last, length + 1) && strncmp(name, pattern, length + 1))
+			keep_nearest(near, name, length, how_far_system(name, length, pattern),
+				     strcspn(pattern, ":"));
+		keep_nearest(near, name, strlen(name), how_far(name, pattern), strlen(pattern));
+		last = name;
 	}
 	for (int i = 0; i < NR_NEAR && near[i].name && at < sizeof(text); i++)
-		at += snprintf(text + at, sizeof(text) - at, " %s", near[i].name);
+		at += snprintf(text + at, sizeof(text) - at, " %.*s", near[i].length, near[i].name);
 	if (at)
 		say("there is no event \"%s\"; near are:%s; %s/available_events lists all", pattern,
 		    text, session_top(session));

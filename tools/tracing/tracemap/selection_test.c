@@ -559,6 +559,17 @@ static void test_all_untouched(void)
 	static const char * const good[] = { "i/", "esched", "pfunction", "b64k", "C0", NULL };
 
 	test_untouched((const char * const []){ "i/", "esched", "enone", NULL }, NULL, -ENOENT);
+	test_untouched((const char * const []){ "i/", "eshed", NULL }, NULL, -ENOENT);
+	CHECK(strstr(last_said, "near are: sched;"));
+	/* a letter that is missing, and two that are exchanged */
+	test_untouched((const char * const []){ "i/", "escde", NULL }, NULL, -ENOENT);
+	CHECK(strstr(last_said, "near are: sched;"));
+	test_untouched((const char * const []){ "i/", "eshed:*", NULL }, NULL, -ENOENT);
+	CHECK(strstr(last_said, "near are: sched;"));
+	test_untouched((const char * const []){ "i/", "esched:sched_wakign", NULL }, NULL, -ENOENT);
+	CHECK(strstr(last_said, "near are: sched:sched_waking sched:sched_switch;"));
+	test_untouched((const char * const []){ "i/", "esdc", NULL }, NULL, -ENOENT);
+	CHECK(!strstr(last_said, "near"));
 	test_untouched((const char * const []){ "i/", "esched", "C1", NULL }, NULL, -ENOENT);
 	test_untouched((const char * const []){ "i/", "pfunc", NULL }, NULL, -EINVAL);
 	CHECK(strstr(last_said, "no tracer \"func\"; there are: function nop"));
