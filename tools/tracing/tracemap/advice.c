@@ -42,7 +42,8 @@ static const struct line lines[] = {
 		"changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it",
 	},
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
-	{ ABOUT_SETTING, EBUSY, "another process maps or reads the buffers" },
+	{ ABOUT_SETTING, EBUSY, "another program, such as tracemap stream or stat, reads or has"
+		" mapped the buffers: end it; tracemap stat names those that have mapped them" },
 	{ ABOUT_SETTING, ENOTUNIQ,
 	  "the CPUs have buffers of different sizes, which could not be restored" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
