@@ -633,7 +633,7 @@ static void test_instance(void)
 /* One that was never up has files as well, and they cannot be opened. */
 static void test_no_buffer(void)
 {
-	static const int cpus[] = { 4 };
+	static const int cpus[] = { 4 }, negative = -1;
 	struct tracemap_options o = tracemap_default_options();
 	struct tracemap *t = NULL;
 	char path[192];
@@ -651,6 +651,8 @@ static void test_no_buffer(void)
 	o.nr_cpus = 1;
 	o.cpus = cpus;
 	check(tracemap_open(&t, dir, &o) == -ENXIO);
+	o.cpus = &negative;
+	check(tracemap_open(&t, dir, &o) == -EINVAL);
 	close(fd);
 	remove_instance();
 }

@@ -521,8 +521,9 @@ struct tracemap;
  * * -EBUSY - The buffer cannot be mapped because its snapshot is in use, by a trigger, a
  *   histogram or a tracer: end that, or use TRACEMAP_CONSUME or TRACEMAP_READ. Or the
  *   instance is being removed.
- * * -EINVAL - The options make no sense: an unknown @way or flag, @nr_cpus without @cpus,
- *   TRACEMAP_IN_PLACE without TRACEMAP_OBSERVE, or a @size that was not set.
+ * * -EINVAL - The options make no sense: an unknown @way or flag, @nr_cpus without @cpus, a
+ *   CPU with a negative number, TRACEMAP_IN_PLACE without TRACEMAP_OBSERVE, or a @size that was
+ *   not set.
  * * -E2BIG - The options have something that this version of the library does not know.
  * * -ENOMEM - There is no memory, or no address space to map the buffers: make these
  *   smaller, or read fewer CPUs.
