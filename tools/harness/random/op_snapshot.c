@@ -61,27 +61,12 @@ static bool hist_fires(struct instance *in, pid_t pid)
 	return fires;
 }
 
-/* Linux 6.12 frees the snapshot beside a trigger, which stops the trace then. */
-static bool has_no_snapshot(const struct instance *in)
-{
-	return mainline && in->trigger && !in->allocated;
-}
-
-static void stopped_by_trigger(int inst)
-{
-	blur(inst);
-	instances[inst].on = false;
-	instances[inst].was_off = true;
-}
-
 void text_written(int inst, int worker)
 {
 	struct instance *in = &instances[inst];
 	bool fires = hist_fires(in, workers[worker].pid);
 
-	if (has_no_snapshot(in))
-		stopped_by_trigger(inst);
-	else if (in->trigger && in->hist)
+	if (in->trigger && in->hist)
 		blur(inst);
 	else if (in->trigger || fires)
 		snapshot_taken(inst);
@@ -181,8 +166,8 @@ static const char *judge_snapshot(const struct order *o, const struct answer *a)
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
 	}
 	why(is(!o->value && o->cpu >= 0), EINVAL);
-	/* A trigger counts on it, which Linux 6.12 does not look at. */
-	if (!o->value && o->cpu < 0 && !mainline)
+	/* A trigger counts on it. */
+	if (!o->value && o->cpu < 0)
 		why(unless_storm(is(in->trigger)), EBUSY);
 	bad = judged(a);
 	if (!bad && !a->err)
@@ -316,7 +301,7 @@ static enum tri tracer_taken(int inst, int tracer)
 	return unless_storm(NO);
 }
 
-/* SNAP-11: what Linux 6.12 does not look at here, either. */
+/* SNAP-11 */
 static void tracer_set(int inst, int tracer)
 {
 	struct instance *in = &instances[inst];
@@ -327,7 +312,7 @@ static void tracer_set(int inst, int tracer)
 	if (tracer >= TRACER_LATENCY)
 		in->allocated = true;
 	else if (in->tracer >= TRACER_LATENCY)
-		in->allocated = in->trigger && !mainline;
+		in->allocated = in->trigger;
 	in->tracer = tracer;
 	mark_swapped(inst);
 }
