@@ -29,6 +29,7 @@ build()
 		! -name bytes.c ! -name losses.c ! -name new_file.c ! -name temp_file.c)
 	for t in "${tests[@]}"; do
 		options=()
+		[ "$t" != core ] || options=("-Wl,--wrap=read,--wrap=fstatfs64")
 		[ "$t" != merge ] || options=("-Wl,--wrap=malloc")
 		compile "${t}_test" "$library/${t}_test.c" "${core[@]}" "${options[@]}"
 	done

@@ -73,7 +73,7 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	EXPECT_TRUE(tally_exact(&tally));
 	/* What would expand it is refused meanwhile. */
 	EXPECT_EQ(-EBUSY, instance_write(ti, SOME_EVENT, "1"));
-	EXPECT_EQ(-EBUSY, instance_write(ti, "buffer_size_kb", "100"));
+	EXPECT_EQ(-EBUSY, instance_write(ti, "buffer_size_kb", "1000"));
 	expect_size(_metadata, ti, size);
 	buffer_unmap(&mb);
 }

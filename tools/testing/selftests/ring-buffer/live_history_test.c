@@ -143,14 +143,16 @@ TEST_F(live_history, the_first_observer_sees_what_is_unread)
 /* LIVE-23: ... and what is behind a sub-buffer whose memory read() took along. */
 TEST_F(live_history, the_first_observer_sees_what_read_has_left)
 {
-	static unsigned char page[LARGE_SUBBUF_KB * 1024];
 	size_t subbuf = self->ti.subbuf_kb * 1024;
+	unsigned char *page = malloc(subbuf);
 	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
 
+	ASSERT_NE(NULL, page);
 	ASSERT_LE(0, raw);
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
 	ASSERT_LT(0, write_bytes(&self->ti, 3 * subbuf, EVENT_LARGE));
 	ASSERT_LT(0, read(raw, page, subbuf));
+	free(page);
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	ASSERT_LE(0, watch(&self->w));
 	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "read events"), self->w.o.first);
