@@ -73,6 +73,7 @@ struct map_state {
 	struct subbuf_iter it;
 	uint64_t subbuf_ts;
 	uint64_t entries;
+	uint64_t consumed;
 	uint64_t epoch;
 	uint32_t id;
 	bool emptied;		/* the buffer was emptied, which is still to be reported */

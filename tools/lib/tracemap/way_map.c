@@ -71,14 +71,19 @@ static uint64_t map_epoch(const struct map_state *m)
 	return m->live.index ? live__load_epoch(&m->observer) : 0;
 }
 
-/* Was the buffer emptied since the last look? */
-static bool map_was_emptied(struct map_state *m, bool fell)
+/*
+ * Was the buffer emptied since the last look? The bytes read of the reader sub-buffer may also
+ * fall because another consumer has gone round the buffer, but the counts do not.
+ */
+static bool map_was_emptied(struct map_state *m)
 {
 	uint64_t entries = live__load64(&m->meta->entries);
+	uint64_t consumed = live__load64(&m->meta->read);
 	uint64_t epoch = map_epoch(m);
+	bool fell = entries < m->entries || consumed < m->consumed;
 
-	fell |= entries < m->entries;
 	m->entries = entries;
+	m->consumed = consumed;
 	if (epoch == m->epoch || epoch & 1)	/* odd: the buffer is still being emptied */
 		return fell;
 	m->epoch = epoch;
@@ -103,7 +108,7 @@ static int map_fetch(struct tracemap_cpu *cpu)
 		read = 0;
 	now = load(&meta->reader.id);
 	end = load(&meta->reader.read);
-	if (map_was_emptied(m, now == id && end < read))
+	if (map_was_emptied(m))
 		m->emptied = true;
 	if (now != id || end < read)
 		read = 0;
@@ -268,6 +273,7 @@ static int map_take_sizes(struct tracemap_cpu *cpu)
 	m->subbufs = (const unsigned char *)meta + meta->meta_page_size;
 	m->nr_subbufs = meta->nr_subbufs;
 	m->entries = meta->entries;
+	m->consumed = meta->read;
 	cpu->format.subbuf_size = meta->subbuf_size;
 	return 0;
 }
