@@ -242,10 +242,7 @@ static int fetch(struct dat_track *track)
 	/* Only an observer counts the events after the damage. */
 	if (ret == -EBADMSG && !track->dat->observes)
 		track->dat->damaged = true;
-	if (ret > 0)
-		track->took += track->batch->it.end - track->batch->it.next;
-	else if (ret && ret != -ENODATA)
-		track->took += track->dat->page_size;
+	track->unsure |= ret < 0;
 	if (ret <= 0)
 		track->batch = NULL;
 	return ret;
@@ -258,7 +255,7 @@ int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_
 
 	if (ret)
 		return ret;
-	if (i >= dat->nr_tracks || (batch && dat->tracks[i]->blind))
+	if (i >= dat->nr_tracks)
 		return -EINVAL;
 	track = dat->tracks[i];
 	ret = fetch(track);
@@ -269,7 +266,7 @@ int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_
 		return ret;
 	if (batch)
 		*batch = *track->batch;
-	dat_track_pass(track, batch);
+	dat_track_pass(track);
 	return 1;
 }
 
@@ -327,30 +324,26 @@ void dat_write_tails(struct tracemap_dat *dat)
 
 /* ---- Sums ---- */
 
-#define EVENT_MIN	8	/* bytes that an event takes in a sub-buffer */
-
-/*
- * When a buffer is emptied its counts restart. What was counted until the last
- * look stays counted.
- */
-static void count_taken(struct dat_track *track, const struct tracemap_figures *figures)
+/* A buffer that is emptied restarts its counts. A mapping reports that itself. */
+static void restart(struct dat_track *track, const struct tracemap_figures *figures)
 {
-	uint64_t taken, most;
+	track->epoch = figures->epoch;
+	track->consumed = 0;
+	/* The numbers of these losses can no longer be found out. */
+	track->owed.losses += track->owed.losses > 0;
+	track->emptied += tracemap_cpu_way(track->cpu) == TRACEMAP_READ;
+}
 
-	if (figures->epoch != track->epoch || figures->consumed < track->consumed) {
-		track->epoch = figures->epoch;
-		track->consumed = 0;
-		/* The numbers of these losses can no longer be found out. */
-		track->owed.losses += track->owed.losses > 0;
-	}
-	taken = figures->consumed - track->consumed;
-	most = track->took / EVENT_MIN;
-	if (!track->others)
-		track->events += taken < most ? taken : most;
-	/* The kernel counts those that another consumer has taken, too. */
-	track->others |= taken > most;
+/* The kernel counts what all consumers have taken: is it more than was taken here? */
+static void look_for_others(struct dat_track *track, const struct tracemap_figures *figures)
+{
+	if (figures->epoch != track->epoch || figures->consumed < track->consumed)
+		restart(track, figures);
+	if (!track->unsure)
+		track->others |= figures->consumed - track->consumed > track->taken;
 	track->consumed = figures->consumed;
-	track->took = 0;
+	track->taken = 0;
+	track->unsure = false;
 }
 
 static void look_at_figures(struct dat_track *track)
@@ -360,7 +353,7 @@ static void look_at_figures(struct dat_track *track)
 	if (tracemap_cpu_figures(track->cpu, &figures))
 		return;
 	if (!track->dat->observes)
-		count_taken(track, &figures);
+		look_for_others(track, &figures);
 	track->lost += losses_dropped_of(&track->dat->losses, track->index, figures.dropped);
 }
 
@@ -393,6 +386,17 @@ bool dat_has_others(const struct tracemap_dat *dat)
 			return true;
 	}
 	return false;
+}
+
+unsigned int dat_emptied(const struct tracemap_dat *dat)
+{
+	unsigned int most = 0;
+
+	for (unsigned int i = 0; i < dat->nr_tracks; i++) {
+		if (dat->tracks[i]->emptied > most)
+			most = dat->tracks[i]->emptied;
+	}
+	return most;
 }
 
 /* ---- The end ---- */

@@ -52,6 +52,13 @@ struct dat_track {
 	int nr_pages;			/* pages of the piece; 0: it is not written yet */
 	bool has_piece;
 	uint64_t stamp;			/* time stamp of the sub-buffer of the piece */
+	uint64_t fetched;		/* time stamp of the sub-buffer of the batch */
+	bool mapped;			/* that sub-buffer is where the writer may come back to, */
+	bool doubtful;			/* and may be another one than was fetched already; */
+	bool stale;			/* so may that of the piece */
+	uint64_t piece_events;		/* events of the piece that are in the file */
+	struct subbuf_iter passed;	/* the batch's iterator, at its end */
+	uint64_t fresh;			/* events of the batch */
 	unsigned char *copy;		/* a page of small parts, see gather() */
 	uint64_t copy_ts;		/* time stamp of its last record */
 	uint64_t lost;			/* events that were counted as lost so far */
@@ -60,9 +67,10 @@ struct dat_track {
 	uint64_t events;		/* events taken since the recording began, or observed */
 	uint64_t consumed;		/* the kernel's counter at the last look */
 	uint32_t epoch;
-	uint64_t took;			/* bytes taken since that look, at most */
-	bool others;			/* another consumer takes events: count them here */
-	bool blind;			/* the time of the last record is no longer known */
+	uint64_t taken;			/* events taken since that look */
+	bool unsure;			/* damage since that look: not all events were counted */
+	bool others;			/* another consumer takes events */
+	unsigned int emptied;		/* how often the buffer was, as far as that was noticed */
 };
 
 struct tracemap_dat {
@@ -118,11 +126,11 @@ void dat_write_tails(struct tracemap_dat *dat);
  */
 void dat_count_losses(struct tracemap_dat *dat);
 
-/*
- * Whether another consumer was seen to take events. Until then, the number of events may include
- * some of those.
- */
+/* Whether another consumer was seen to take events, up to the last tracemap_dat_figures(). */
 bool dat_has_others(const struct tracemap_dat *dat);
+
+/* How often a buffer was emptied, at least, up to the last tracemap_dat_figures(). */
+unsigned int dat_emptied(const struct tracemap_dat *dat);
 
 /* dat_track.c: Write the batch of a track. Returns 0 or a negative errno. */
 int dat_track_write(struct dat_track *track);
@@ -136,12 +144,8 @@ void dat_track_gave_up(struct dat_track *track);
 /* See dat_write_tails(). */
 void dat_track_write_tail(struct dat_track *track);
 
-/*
- * Pass the batch, and count its events. If the caller is to look at the next batch, it has to
- * look at this one, too: the times in the same sub-buffer count from the last record of this
- * one.
- */
-void dat_track_pass(struct dat_track *track, bool looked_at);
+/* Pass the batch, which was written. */
+void dat_track_pass(struct dat_track *track);
 
 /* The same for one CPU, see dat_count_losses(). */
 void dat_track_settle(struct dat_track *track);

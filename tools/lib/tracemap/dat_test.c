@@ -153,6 +153,7 @@ static void open_recording(void)
 static void close_all(void)
 {
 	tracemap_dat_close(dat);
+	dat = NULL;
 	tracemap_close(t);
 	CHECK(!unlink(path));
 }
@@ -402,16 +403,49 @@ static void test_damage(void)
 	close_recording();
 }
 
+/* The sub-buffer being written; its time stamp is the first word. */
+static unsigned char *subbuf_now(void)
+{
+	return (unsigned char *)dat->tracks[0]->batch->it.data - format.data_offset;
+}
+
 static bool disk_is_full;
+static bool is_overwritten;	/* what is written to the file, meanwhile */
 
 __typeof__(pwritev) __real_pwritev64;
 
 ssize_t __wrap_pwritev64(int fd, const struct iovec *part, int nr, off_t at)
 {
+	if (is_overwritten)
+		subbuf_now()[0] ^= 1;
 	if (!disk_is_full)
 		return __real_pwritev64(fd, part, nr, at);
 	errno = ENOSPC;
 	return -1;
+}
+
+/* A buffer that is read looks like one that is mapped, whose reader is the last sub-buffer. */
+static bool is_mapped, reader_moved;
+
+__typeof__(tracemap_cpu_way) __real_tracemap_cpu_way;
+
+enum tracemap_way __wrap_tracemap_cpu_way(const struct tracemap_cpu *cpu)
+{
+	return is_mapped ? TRACEMAP_MAP : __real_tracemap_cpu_way(cpu);
+}
+
+__typeof__(tracemap_cpu_raw) __real_tracemap_cpu_raw;
+
+int __wrap_tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
+{
+	int ret = __real_tracemap_cpu_raw(cpu, raw);
+
+	if (is_mapped && dat && dat->nr_tracks) {
+		raw->subbufs = subbuf_now();
+		raw->subbufs_size = format.subbuf_size;
+	}
+	raw->reader = reader_moved;
+	return ret;
 }
 
 static void send_events(unsigned int n)
@@ -422,6 +456,16 @@ static void send_events(unsigned int n)
 	while (n--)
 		add_event(&m, 5, 8);
 	send(&m, 0);
+}
+
+static void send_lossy(unsigned int n, uint32_t size, int64_t missed)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	while (n--)
+		add_event(&m, 5, size);
+	send(&m, missed);
 }
 
 /* The kernel's count of what was read. */
@@ -476,22 +520,92 @@ static uint64_t events(void)
 	return sums.events;
 }
 
-/* The kernel counts what another consumer takes, which is not in the file. */
+/* The kernel counts what another consumer takes, which is not in the file, be it one event. */
 static void test_other_consumer(void)
 {
 	open_recording();
 	send_events(5);
 	pull(1, 0);
 	kernel_tells_read(5);
-	CHECK(events() == 5 && !dat_has_others(dat));
-	kernel_tells_read(505);
-	CHECK(events() == 5 && dat_has_others(dat));
+	CHECK(events() == 5 && !dat_has_others(dat) && !dat_emptied(dat));
+	send_events(4);
+	pull(1, 0);
+	kernel_tells_read(10);
+	CHECK(events() == 9 && dat_has_others(dat));
 	send_events(6);
 	pull(1, 0);
 	kernel_tells_read(605);
-	CHECK(events() == 11);
+	CHECK(events() == 15 && !dat_emptied(dat));
 	kernel_tells_read(0);
 	close_recording();
+}
+
+/* What was taken before the buffer was emptied stays counted, though the kernel begins anew. */
+static void test_emptied(void)
+{
+	open_recording();
+	send_events(50);
+	pull(1, 0);
+	kernel_tells_read(50);
+	CHECK(events() == 50 && !dat_emptied(dat));
+	send_events(30);
+	pull(1, 0);
+	send_events(20);
+	pull(1, 0);
+	kernel_tells_read(20);
+	CHECK(events() == 100 && dat_emptied(dat) == 1 && !dat_has_others(dat));
+	send_events(5);
+	pull(1, 0);
+	kernel_tells_read(2);
+	CHECK(events() == 105 && dat_emptied(dat) == 2 && !dat_has_others(dat));
+	kernel_tells_read(0);
+	close_recording();
+}
+
+static void check_two_pages(void)
+{
+	int64_t missed[10];
+
+	CHECK(check_file(missed, 10) == 2 && !missed[0] && missed[1] == SUBBUF_MISSED_UNKNOWN);
+}
+
+/*
+ * Beside another consumer the writer may overwrite what is mapped: the file does not get it,
+ * the next page says that something is missing, and the counters do not tell how much.
+ */
+static void test_overwritten(bool *how)
+{
+	struct tracemap_dat_figures sums;
+
+	is_mapped = true;
+	open_recording();
+	send_events(3);
+	pull(1, 0);
+	*how = true;
+	send_lossy(4, 8, -1);
+	pull(1, 0);
+	*how = false;
+	nr_sent = 3;
+	CHECK(events() == 3);
+	send_events(5);
+	pull(1, 0);
+	CHECK(events() == 8);
+	check_two_pages();
+	kernel_tells_overrun(10);
+	dat_count_losses(dat);
+	check_two_pages();
+	tracemap_dat_figures(dat, &sums);
+	CHECK(sums.at_least);
+	*how = true;
+	send_events(4);
+	pull(1, 0);
+	*how = false;
+	nr_sent = 8;
+	CHECK(events() == 8);
+	check_two_pages();
+	kernel_tells_overrun(0);
+	close_recording();
+	is_mapped = false;
 }
 
 /* So many, and the disk is full. */
@@ -540,16 +654,6 @@ static void test_tail_of_one(void)
 	send_events(1);
 	pull(0, -ENOSPC);
 	check_tail(3, 0, 0, 0);
-}
-
-static void send_lossy(unsigned int n, uint32_t size, int64_t missed)
-{
-	struct subbuf_make m;
-
-	begin(&m);
-	while (n--)
-		add_event(&m, 5, size);
-	send(&m, missed);
 }
 
 /* Losses before, between and behind what is not written are all told with it. */
@@ -682,10 +786,11 @@ static void test_batch(void)
 	while (tracemap_batch_next(&batch, &rec))
 		check_event(&sent[n++], &rec);
 	CHECK(n == 5 && !tracemap_dat_pull(dat, 0, &batch));
-	/* Who did not look at this one does not know the time of the next. */
 	send_events(1);
 	CHECK(tracemap_dat_pull(dat, 0, NULL) == 1);
-	CHECK(tracemap_dat_pull(dat, 0, &batch) == -EINVAL && !tracemap_dat_pull(dat, 0, NULL));
+	send_events(1);
+	CHECK(tracemap_dat_pull(dat, 0, &batch) == 1 && tracemap_batch_next(&batch, &rec));
+	check_event(&sent[6], &rec);
 	close_recording();
 }
 
@@ -880,6 +985,9 @@ int main(int argc, char **argv)
 	test_damage();
 	test_full_disk();
 	test_other_consumer();
+	test_emptied();
+	test_overwritten(&is_overwritten);
+	test_overwritten(&reader_moved);
 	test_tail();
 	test_tail_of_one();
 	test_tail_behind_losses();

@@ -22,13 +22,38 @@ static uint64_t subbuf_stamp(const struct dat_track *track)
 	return subbuf_time_stamp(track->piece.format, subbuf_of(track));
 }
 
+/*
+ * Look at the sub-buffer before anything of the batch is used, so that was_overwritten() finds
+ * out what becomes of it. An observer has copies of records, without a header.
+ */
+static void look_at_subbuf(struct dat_track *track)
+{
+	const struct subbuf_iter *it = &track->batch->it;
+	const struct dat_piece *piece = &track->piece;
+	struct tracemap_raw raw;
+	uintptr_t at;
+
+	track->mapped = false;
+	track->fetched = 0;
+	if (track->dat->observes)
+		return;
+	track->fetched = subbuf_stamp(track);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	tracemap_cpu_raw(track->cpu, &raw);
+	at = (uintptr_t)subbuf_of(track) - (uintptr_t)raw.subbufs;
+	track->mapped = at < raw.subbufs_size;
+	/* Another consumer may have moved on from it before. */
+	track->doubtful = at != (uintptr_t)raw.reader * raw.format.subbuf_size ||
+			  subbuf_committed(piece->format, subbuf_of(track)) < it->end - it->data;
+}
+
 /* Does the batch continue the sub-buffer that was written last? */
 static bool goes_on(const struct dat_track *track, uint32_t start)
 {
 	const struct dat_piece *piece = &track->piece;
 
 	return !track->dat->observes && track->has_piece && start && start == piece->end &&
-	       subbuf_of(track) == piece->subbuf && subbuf_stamp(track) == track->stamp &&
+	       subbuf_of(track) == piece->subbuf && track->fetched == track->stamp &&
 	       !track->batch->missed && !(track->batch->flags & TRACEMAP_RESET);
 }
 
@@ -56,8 +81,9 @@ static void begin_piece(struct dat_track *track, uint32_t start)
 	track->at += (uint64_t)track->nr_pages * track->dat->page_size;
 	track->nr_pages = 0;
 	track->has_piece = true;
-	/* An observer has copies of records, without a header. */
-	track->stamp = track->dat->observes ? 0 : subbuf_stamp(track);
+	track->piece_events = 0;
+	track->stamp = track->fetched;
+	track->stale = track->doubtful || (!start && track->batch->it.ts != track->stamp);
 	piece->subbuf = subbuf_of(track);
 	piece->start = start;
 	piece->ts = track->batch->it.ts;
@@ -71,15 +97,12 @@ static void append(struct dat_track *track)
 {
 	struct dat_piece *piece = &track->piece;
 	unsigned char *to = track->copy + piece->format->data_offset + piece->end;
-	struct subbuf_iter it = track->batch->it;
-	struct subbuf_record record;
+	const struct subbuf_iter *it = &track->batch->it;
 
-	if (it.end > it.next)
-		memcpy(to, it.next, it.end - it.next);
-	piece->end += it.end - it.next;
-	while (subbuf_next(&it, &record))
-		;
-	track->copy_ts = it.ts;
+	if (it->end > it->next)
+		memcpy(to, it->next, it->end - it->next);
+	piece->end += it->end - it->next;
+	track->copy_ts = track->passed.ts;
 }
 
 /* Add a record that moves the clock from the last record of the copy to the batch. */
@@ -106,7 +129,7 @@ static bool gather(struct dat_track *track)
 	struct dat_piece *piece = &track->piece;
 	uint32_t size = it->end - it->next;
 
-	if (!track->copy || size > capacity(track) / 2 || it->corrupt)
+	if (!track->copy || size > capacity(track) / 2 || track->passed.corrupt)
 		return false;
 	if (track->has_piece && piece->subbuf == track->copy && !track->batch->missed &&
 	    it->ts >= track->copy_ts && size + 8 <= capacity(track) - piece->end) {
@@ -206,11 +229,12 @@ void dat_track_settle(struct dat_track *track)
 
 /* ---- Batches ---- */
 
-/* Count the loss that the batch tells. */
+/* Count the loss that the batch tells, and that the buffer was emptied. */
 static void count_missed(struct dat_track *track)
 {
 	const struct tracemap_batch *batch = track->batch;
 
+	track->emptied += batch->flags & TRACEMAP_RESET ? 1 : 0;
 	losses_told(&track->dat->losses, batch->cpu, batch->missed);
 	track->owed.looked &= !batch->missed;
 	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
@@ -218,36 +242,32 @@ static void count_missed(struct dat_track *track)
 }
 
 /*
- * Go through the batch, and return the number of its events. An observer has not seen events
- * that it has not gone through.
+ * Go through a copy of the batch, and count its events. The kernel's count of what was taken
+ * would save that, but it includes what other consumers take, and restarts when the buffer is
+ * emptied.
  */
-static uint64_t pass_events(struct dat_track *track)
+static void count_events(struct dat_track *track)
 {
+	struct subbuf_iter it = track->batch->it;
 	struct subbuf_record record;
 	uint64_t n = 0;
 
-	while (tracemap_batch_next(track->batch, &record))
+	while (subbuf_next(&it, &record)) {
+		/* Waiting for memory that another CPU wrote would take longer than all else. */
+		__builtin_prefetch(it.next + 1024);
 		n++;
-	return n;
+	}
+	track->passed = it;
+	track->fresh = n;
+	track->taken += n;
 }
 
-/*
- * The kernel's count of what was taken saves looking at each event. It does not count for an
- * observer, nor where another consumer takes events, too.
- */
-static bool counts_itself(const struct dat_track *track)
+/* An observer has not seen events that the batch does not count. */
+void dat_track_pass(struct dat_track *track)
 {
-	return track->dat->observes || track->others;
-}
-
-void dat_track_pass(struct dat_track *track, bool looked_at)
-{
-	track->blind |= !track->dat->observes && !looked_at;
-	if (counts_itself(track))
-		track->events += pass_events(track);
-	else if (looked_at)
-		pass_events(track);
-	track->batch->it.next = track->batch->it.end;
+	track->batch->it = track->passed;
+	track->batch->it.next = track->passed.end;
+	track->batch->events += track->fresh;
 }
 
 /* Add the batch to the piece, or begin another one with it. */
@@ -257,11 +277,14 @@ static void add_batch(struct dat_track *track)
 	uint32_t start = subbuf_pos(it);
 
 	count_missed(track);
+	look_at_subbuf(track);
+	count_events(track);
 	if (gather(track))
 		return;
 	if (!goes_on(track, start))
 		begin_piece(track, start);
-	track->piece.end = it->end - it->data;
+	/* What cannot be a record is left out. */
+	track->piece.end = track->passed.end - it->data;
 }
 
 /* ---- What is not written ---- */
@@ -303,14 +326,13 @@ static void add_to_tail(struct dat_track *track)
 {
 	struct dat_piece last = track->piece;
 	bool any = dat_piece_last(&last);
-	uint64_t events = pass_events(track);
 
-	if (any && events)
+	if (any && track->fresh)
 		keep(track, &last);
-	track->tail.events += events;
-	track->unwritten += events;
-	if (counts_itself(track))
-		track->events += events;
+	track->tail.events += track->fresh;
+	track->unwritten += track->fresh;
+	track->events += track->fresh;
+	dat_track_pass(track);
 }
 
 void dat_track_give_up(struct dat_track *track)
@@ -354,6 +376,41 @@ void dat_track_write_tail(struct dat_track *track)
 
 /* ---- Sub-buffers into pages ---- */
 
+/*
+ * When another consumer moves on from the mapped sub-buffer that was fetched, the writer may
+ * be in it again, which restarts its header before anything else. So does emptying the buffer.
+ */
+static bool was_overwritten(const struct dat_track *track)
+{
+	const struct subbuf_format *f = track->piece.format;
+
+	if (!track->mapped)
+		return false;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return track->stale || subbuf_committed(f, subbuf_of(track)) < track->piece.end ||
+	       subbuf_stamp(track) != track->stamp;
+}
+
+/* Take the piece out of the file. What is behind it reports that events are missing. */
+static int take_back(struct dat_track *track)
+{
+	struct tracemap_dat *dat = track->dat;
+
+	track->events -= track->piece_events;
+	track->fresh = 0;
+	track->passed.corrupt = false;
+	track->nr_pages = 0;
+	track->piece.subbuf = NULL;
+	track->piece.missed = TRACEMAP_MISSED_UNKNOWN;
+	track->batch->missed = TRACEMAP_MISSED_UNKNOWN;
+	track->batch->it.next = track->batch->it.end;
+	/* The counters do not tell this loss: no page gets a number that lacks it. */
+	dat->damaged = true;
+	track->owed.losses += 2;
+	dat->error = trace_dat_write(dat->file, tracemap_cpu_number(track->cpu), track->at, NULL, 0);
+	return dat->error;
+}
+
 int dat_track_write(struct dat_track *track)
 {
 	struct tracemap_dat *dat = track->dat;
@@ -368,10 +425,15 @@ int dat_track_write(struct dat_track *track)
 		return 0;
 	nr = dat_pages(&track->piece, dat->zeros, pages);
 	ret = trace_dat_write(dat->file, tracemap_cpu_number(track->cpu), track->at, pages, nr);
+	if (!ret && was_overwritten(track))
+		return take_back(track);
+	track->unsure |= track->passed.corrupt;
 	if (!ret) {
 		if (nr && !track->nr_pages && track->piece.missed == TRACEMAP_MISSED_UNKNOWN)
 			owe(track);
 		track->nr_pages = nr;
+		track->piece_events += track->fresh;
+		track->events += track->fresh;
 		settle_when_quiet(track, bytes);
 		return 0;
 	}

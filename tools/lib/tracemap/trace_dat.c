@@ -539,7 +539,7 @@ int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 		memcpy(parts + nr_parts, pages[i].part, pages[i].nr_parts * sizeof(*parts));
 		nr_parts += pages[i].nr_parts;
 	}
-	if (!ret)
+	if (nr)
 		ret = write_pages(part, parts, nr_parts, at);
 	if (ret)
 		end = part->size;

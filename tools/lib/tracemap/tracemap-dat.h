@@ -15,9 +15,10 @@
  *	ret = tracemap_dat_finish(dat);
  *	tracemap_dat_close(dat);
  *
- * The library writes whole sub-buffers from where they are to the file. It looks at events
- * only where some were lost. The file has every loss in its place, but not the events that
- * a full buffer drops without overwrite mode, which only stats count.
+ * The library writes whole sub-buffers from where they are to the file. It counts their
+ * events, and looks at more of them only where some were lost. The file has every loss in its
+ * place, but not the events that a full buffer drops without overwrite mode, which only stats
+ * count.
  *
  * As in libtracemap, calls return a negative errno on failure, the library starts no thread
  * and prints nothing, and only one thread at a time may use a handle and its instance.
@@ -107,17 +108,19 @@ int tracemap_dat_take(struct tracemap_dat *dat);
  * @dat: the handle
  * @i: the index of the CPU, as for tracemap_get_cpu()
  * @batch: filled with what was written, for the caller to look at: a copy of the batch whose
- *	records are valid until the next call. NULL is cheaper, but then no later call for
- *	this CPU can give a batch
+ *	records are valid until the next call; or NULL
  *
  * This calls tracemap_cpu_fetch(), then writes and takes all of the batch. Records that the
- * caller has taken itself are not in the file, although they count as if they were.
+ * caller has taken itself are not in the file.
+ *
+ * Where another program consumes, too, a mapped sub-buffer may be overwritten while it is
+ * written to the file. The file then does not get it: @missed of the batch, which has no
+ * records, is TRACEMAP_MISSED_UNKNOWN.
  *
  * Return: 1 if there was something, 0 if there is nothing yet, or a negative errno: one of
  * those of tracemap_cpu_fetch(), or the first error of writing, which each further call
  * returns as well, and which is in @error of struct tracemap_dat_figures
- * * -EINVAL - There is no such CPU, or @dir of tracemap_dat_open() has none of its number;
- *   or @batch is given after a call without it, or after tracemap_dat_take().
+ * * -EINVAL - There is no such CPU, or @dir of tracemap_dat_open() has none of its number.
  * * -EBADMSG - A sub-buffer was damaged: call again to go on after it.
  * * -ENOSPC, -EDQUOT - The disk is full: finish the file.
  * * -EFBIG - The file is as large as RLIMIT_FSIZE allows. SIGXFSZ ends the program unless it
@@ -155,8 +158,7 @@ struct tracemap_dat_figures {
  * @dat: the handle
  * @figures: filled
  *
- * The kernel counts the events that were consumed. If other programs consume, too, @events
- * includes theirs.
+ * Events that other programs consume do not count.
  */
 void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures *figures);
 

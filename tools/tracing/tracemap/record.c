@@ -876,8 +876,14 @@ static void drain(struct run *run)
 /* What has become of it. */
 static void print_end(const struct record_end *end, FILE *to)
 {
+	unsigned int emptied = dat_emptied(end->recording->dat);
 	char bytes[32];
 
+	if (emptied)
+		fprintf(to, "; the buffers were emptied meanwhile, at least %s",
+			emptied > 1 ? "" : "once");
+	if (emptied > 1)
+		fprintf(to, "%u times", emptied);
 	record_end_bytes(bytes, sizeof(bytes), end->compressed);
 	if (end->compressed)
 		fprintf(to, "; the compressed file has %s", bytes);
@@ -895,7 +901,7 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 		fputc('\n', stderr);
 	}
 	if (!run->request->quiet && dat_has_others(run->recording.dat))
-		say("another program consumed events meanwhile: these are not in the recording, though its number of events may include some; --way observe records them, too, where the kernel has a live view");
+		say("another program consumed events meanwhile: these are not in the recording, except for a few that both may have; --way observe records them, too, where the kernel has a live view");
 }
 
 static void close_all(struct run *run)
