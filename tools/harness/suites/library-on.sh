@@ -40,4 +40,4 @@ scratch
 mkdir "$work/with"
 step "building libtracemap and its tests for $name" "library-$name" build
 FLAVOUR=${kernel:-$name} WITH=$work/with LIMIT=${LIMIT:-1800} "$harness/verbs/guest.sh" \
-	"$( (printf './%s_test\n' "${tests[@]}"; echo "./lib_guest 'read map live'") | in_turn)"
+	"$( (printf './%s_test\n' "${tests[@]}"; echo './lib_guest read,map,live') | in_turn)"

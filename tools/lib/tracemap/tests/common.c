@@ -14,7 +14,7 @@
 
 #include "lib_guest.h"
 
-const char *abilities = "read map live";
+const char *abilities = "read,map,live";
 int failed_tests;
 static int expectations_failed;
 

@@ -373,7 +373,7 @@ int main(int argc, char **argv)
 	unsigned int ran = 0;
 
 	if (argc < 2)
-		errx(2, "lib_guest 'read [map [live]]' [PART OF A TEST'S NAME]");
+		errx(2, "lib_guest read[,map[,live]] [PART OF A TEST'S NAME]");
 	abilities = argv[1];
 	ran += run_tests(open_tests, nr_open_tests, part);
 	ran += run_tests(read_tests, ARRAY_SIZE(read_tests), part);
