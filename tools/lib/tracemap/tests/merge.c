@@ -203,6 +203,11 @@ static void test_filling(void)
 	const struct tracemap_merge_options late = {
 		.size = sizeof(late), .delay_ns = 1000000000000,
 	};
+	/* Sixteen sub-buffers, and what fills them */
+	unsigned int kb = 16 * getpagesize() / 1024, events = 400 * kb / 64;
+	char size[16];
+
+	snprintf(size, sizeof(size), "%u", kb);
 
 	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct tracemap_figures f;
@@ -211,24 +216,24 @@ static void test_filling(void)
 
 		if (w->flags & TRACEMAP_IN_PLACE)
 			continue;
-		new_instance("64");
+		new_instance(size);
 		merged_open_late(&d, w, &late);
 		write_marks(0, 1, 1);
 		expect_eq(merged_take(&d), 0);
 		write_marks(0, 2, 2);
 		expect_eq(tracemap_wait(d.t, 300), 0);
 		expect_eq(merged_take(&d), 0);
-		write_marks_of(0, 3, 400, LOSS_SIZE);
+		write_marks_of(0, 3, events, LOSS_SIZE);
 		start = seconds();
 		expect_eq(tracemap_wait(d.t, 20000), 1);
 		if (!expect(seconds() < start + 10))
 			printf("# by %s\n", w->name);
 		expect_eq(merged_take(&d), 0);
 		expect_eq(tracemap_cpu_figures(tracemap_get_cpu(d.t, 0), &f), 0);
-		expect(f.ahead > 300);
+		expect(f.ahead > events * 3 / 4);
 		tracemap_merge_flush(d.m);
 		expect_eq(merged_take(&d), 0);
-		expect_eq(d.of[0].seen, 400);
+		expect_eq(d.of[0].seen, events);
 		merged_close(&d);
 	}
 }
