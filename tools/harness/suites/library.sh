@@ -30,7 +30,7 @@ build()
 		$(pkg-config --static --libs libtraceevent)
 }
 
-declare -A abilities=([ours]=read,map,live [stock]=read [6.12]=read,map)
+declare -A abilities=([ours]='read,map,live' [stock]=read [6.12]='read,map')
 
 # on KERNEL COMMAND: in a guest of that kernel; results tell its name
 on()

@@ -407,7 +407,8 @@ static int take_back(struct dat_track *track)
 	/* The counters do not tell this loss: no page gets a number that lacks it. */
 	dat->damaged = true;
 	track->owed.losses += 2;
-	dat->error = trace_dat_write(dat->file, tracemap_cpu_number(track->cpu), track->at, NULL, 0);
+	dat->error = trace_dat_write(dat->file, tracemap_cpu_number(track->cpu), track->at,
+				     NULL, 0);
 	return dat->error;
 }
 
