@@ -10,7 +10,10 @@ kernel_faults() { "$harness/mutants/plant.py" "$work/stage"; }
 program_faults() { "$harness/mutants/programs.py" check "$top"; }
 
 # Those of the kernel are faults of the code for 6.1.
-[ "$linux" != 6.1 ] || kernel=1
-echo 1..$((1 + ${kernel:-0}))
-[ "$linux" != 6.1 ] || check "faults can be planted in the kernel" kernel_faults
+if [ "$linux" = 6.1 ]; then
+	echo 1..2
+	check "faults can be planted in the kernel" kernel_faults
+else
+	echo 1..1
+fi
 check "faults can be planted in library and command" program_faults

@@ -73,6 +73,7 @@ static int check_file(const char *path)
 {
 	char line[PATH_MAX] = "", *interpreter;
 	int fd, ret = check_program(path);
+	ssize_t got;
 
 	if (ret)
 		return ret;
@@ -80,10 +81,9 @@ static int check_file(const char *path)
 	/* What may be executed only is no script. */
 	if (fd < 0)
 		return 0;
-	if (read(fd, line, sizeof(line) - 1) < 2 || strncmp(line, "#!", 2))
-		line[0] = '\0';
+	got = read(fd, line, sizeof(line) - 1);
 	close(fd);
-	if (!line[0])
+	if (got < 0 || strncmp(line, "#!", 2))
 		return 0;
 	interpreter = line + 2 + strspn(line + 2, " \t");
 	interpreter[strcspn(interpreter, " \t\n")] = '\0';

@@ -103,10 +103,13 @@ static bool get_comm(const struct event_filter *f, const struct tracemap_record 
 {
 	int pid = tracemap_decoder_pid(f->decoder, rec);
 
-	snprintf(idle, size, "swapper/%d", rec->cpu);
+	if (pid < 0)
+		return false;
+	if (!pid)
+		snprintf(idle, size, "swapper/%d", rec->cpu);
 	value->text = pid ? tracemap_decoder_comm(f->decoder, pid) : idle;
 	value->length = strlen(value->text);
-	return pid >= 0;
+	return true;
 }
 
 static bool get_value(const struct event_filter *f, const struct tracemap_record *rec, char *idle,

@@ -150,8 +150,9 @@ static size_t distance(const char *a, const char *b)
 		for (i = 1; i <= length; i++) {
 			row[i] = least(old[i] + 1, row[i - 1] + 1,
 				       old[i - 1] + (a[j - 1] != b[i - 1]));
-			if (i > 1 && j > 1 && a[j - 1] == b[i - 2] && a[j - 2] == b[i - 1])
-				row[i] = least(row[i], older[i - 2] + 1, row[i]);
+			if (i > 1 && j > 1 && a[j - 1] == b[i - 2] && a[j - 2] == b[i - 1] &&
+			    older[i - 2] + 1 < row[i])
+				row[i] = older[i - 2] + 1;
 		}
 	}
 	return row[length];
