@@ -614,7 +614,8 @@ static void reader_is_woken_although_the_outermost_event_is_discarded(struct kun
 		return;
 	KUNIT_EXPECT_FALSE(test, ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL,
 						       &sleeper.table, 0));
-	msleep(20);
+	/* An event that is not finished keeps preemption disabled. */
+	mdelay(20);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(sleeper.woken));
 	ring_buffer_discard_commit(rbt->buffer, event);
 	msleep(20);
