@@ -463,9 +463,10 @@ static int rbt_call_read_page(struct rbt *rbt)
 	return PTR_ERR_OR_ZERO(rbt_page);
 }
 
+/* The buffer does not keep it for the next reader, who would allocate less. */
 static void rbt_undo_read_page(struct rbt *rbt)
 {
-	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, rbt_page);
+	ring_buffer_put_read_page(rbt_page);
 }
 
 /* MEM-5 */
