@@ -212,8 +212,13 @@ FIXTURE_SETUP(late_cpu)
 	self->cpu = cpu_never_up(&self->ti);
 }
 
+/* The CPU goes again: other tests count on the CPUs there were. */
 FIXTURE_TEARDOWN(late_cpu)
 {
+	if (self->cpu >= 0 && cpu_is_online(self->cpu)) {
+		EXPECT_EQ(0, run_on_cpu(self->ti.other_cpu));
+		EXPECT_EQ(0, switch_cpu_online(self->cpu, false));
+	}
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
@@ -291,9 +296,6 @@ TEST_F(late_cpu, a_cpu_that_comes_up_has_the_sub_buffer_size)
 	ASSERT_LT(0, tally_drain(&tally, &mb));
 	EXPECT_EQ(10, tally.seen);
 	buffer_unmap(&mb);
-	/* It goes again: this and other tests count on the CPUs there were. */
-	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	EXPECT_EQ(0, switch_cpu_online(self->cpu, false));
 }
 
 /* The lines of an open "trace" that have @text, or a negative number if there is no end. */
@@ -334,8 +336,48 @@ TEST_F(late_cpu, a_trace_has_an_end_although_a_cpu_comes_up)
 	ASSERT_LE(0, trace);
 	EXPECT_EQ(1, lines_with(trace, "after"));
 	close(trace);
-	ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
-	EXPECT_EQ(0, switch_cpu_online(self->cpu, false));
+}
+
+#define OTHER_KB	3000
+
+/* SNAP-14 */
+TEST_F(late_cpu, a_cpu_that_comes_up_with_another_size_has_snapshots)
+{
+	struct trace_instance *ti = &self->ti;
+
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	ASSERT_EQ(0, cpu_write_number(ti, ti->other_cpu, "buffer_size_kb", OTHER_KB));
+	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
+	ASSERT_EQ(0, run_on_cpu(self->cpu));
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_SMALL));
+	EXPECT_EQ(0, cpu_write_number(ti, self->cpu, "snapshot", 1));
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+}
+
+/* SNAP-14: Here there is a snapshot before it comes up. */
+TEST_F(late_cpu, a_cpu_that_comes_up_with_another_size_shows_it)
+{
+	struct trace_instance *ti = &self->ti;
+	long long kb = cpu_number(ti, ti->cpu, "buffer_size_kb"), late_kb;
+	char all[32];
+
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	ASSERT_EQ(0, instance_write(ti, "snapshot", "1"));
+	ASSERT_EQ(0, cpu_write_number(ti, ti->other_cpu, "buffer_size_kb", OTHER_KB));
+	ASSERT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb", kb));
+	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
+	late_kb = cpu_number(ti, self->cpu, "buffer_size_kb");
+	EXPECT_LT(0, late_kb);
+	EXPECT_GT(kb, late_kb);
+	ASSERT_EQ(0, cpu_write_number(ti, ti->other_cpu, "buffer_size_kb", kb));
+	ASSERT_LT(0, instance_read(ti, "buffer_size_kb", all, sizeof(all)));
+	EXPECT_STREQ("X\n", all);
+	ASSERT_EQ(0, run_on_cpu(self->cpu));
+	ASSERT_EQ(0, write_events(ti, 3, EVENT_SMALL));
+	EXPECT_EQ(0, cpu_write_number(ti, self->cpu, "snapshot", 1));
+	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
 }
 
 TEST_HARNESS_MAIN
