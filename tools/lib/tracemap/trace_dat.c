@@ -512,35 +512,38 @@ void trace_dat_close(struct trace_dat *dat)
 /*
  * When a page is written again, its header comes last, which says how much is behind it:
  * if the recorder is killed before that, the page has the events that it had. (The number
- * of lost ones, where it was behind these events, is overwritten.)
+ * of lost ones, where it was behind these events, is overwritten.) The next page comes
+ * first: if the disk has no room for that one, the page is as it was.
  */
-static int write_pages(const struct part *part, struct iovec *parts, int nr, uint64_t at)
+static int write_pages(const struct trace_dat *dat, const struct part *part, uint64_t at,
+		       const struct dat_page *pages, int nr)
 {
-	struct iovec header = parts[0];
-	int ret;
+	struct iovec parts[DAT_PAGES_MAX * DAT_PAGE_PARTS], header;
+	int nr_parts = 0, first = pages[0].nr_parts;
 
+	for (int i = 0; i < nr; i++) {
+		memcpy(parts + nr_parts, pages[i].part, pages[i].nr_parts * sizeof(*parts));
+		nr_parts += pages[i].nr_parts;
+	}
 	if (at >= part->size)
-		return write_parts(part->fd, parts, nr, at);
-	ret = write_parts(part->fd, parts + 1, nr - 1, at + header.iov_len);
-	return ret ? ret : write_parts(part->fd, &header, 1, at);
+		return write_parts(part->fd, parts, nr_parts, at);
+	header = parts[0];
+	return write_parts(part->fd, parts + first, nr_parts - first, at + dat->page_size) ?:
+	       write_parts(part->fd, parts + 1, first - 1, at + header.iov_len) ?:
+	       write_parts(part->fd, &header, 1, at);
 }
 
 int trace_dat_write(struct trace_dat *dat, unsigned int cpu, uint64_t at,
 		    const struct dat_page *pages, int nr)
 {
 	struct part *part = &dat->parts[cpu];
-	struct iovec parts[DAT_PAGES_MAX * DAT_PAGE_PARTS];
 	uint64_t end = at + (uint64_t)nr * dat->page_size;
-	int nr_parts = 0, ret = 0;
+	int ret = 0;
 
 	if (dat->size - part->size + end > dat->limit)
 		return -EFBIG;
-	for (int i = 0; i < nr; i++) {
-		memcpy(parts + nr_parts, pages[i].part, pages[i].nr_parts * sizeof(*parts));
-		nr_parts += pages[i].nr_parts;
-	}
 	if (nr)
-		ret = write_pages(part, parts, nr_parts, at);
+		ret = write_pages(dat, part, at, pages, nr);
 	if (ret)
 		end = part->size;
 	if ((ret || end < part->size) && ftruncate(part->fd, end) && !ret)

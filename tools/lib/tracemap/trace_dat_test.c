@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "subbuf_make.h"
 #include "trace_dat_send.h"
 
 enum { PAGE = 4096, CPUS = 4, PAGES = 60 };
@@ -476,6 +477,43 @@ static void test_limit(const char *folder)
 
 	begin(&r, folder);
 	CHECK(elsewhere(&r, write_limited));
+	end(&r);
+}
+
+/* ulimit -f stands for a full disk: the first page of CPU 1 is there, the next does not fit. */
+static int write_again_without_room(struct recorded *r)
+{
+	static struct subbuf_make m;
+	struct dat_piece piece = { &format, m.bytes, 0, 0, 1, 3 };
+	struct dat_page pages[DAT_PAGES_MAX];
+	unsigned char before[PAGE], after[PAGE];
+
+	signal(SIGXFSZ, SIG_IGN);
+	make_begin(&m, &format, 1);
+	CHECK(make_event(&m, 2, zeros, 4));
+	piece.end = m.end;
+	CHECK(dat_pages(&piece, zeros, pages) == 1);
+	CHECK(!trace_dat_write(r->dat, 1, 0, pages, 1));
+	CHECK(!trace_dat_read(r->dat, 1, 0, before, PAGE));
+	CHECK(subbuf_missed(&format, before) == 3);
+
+	CHECK(make_event(&m, 3, zeros, 4) && make_event(&m, 4, zeros, make_room(&m) - 8));
+	piece.end = m.end;
+	CHECK(dat_pages(&piece, zeros, pages) == 2);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &(struct rlimit){ PAGE, PAGE }));
+	CHECK(trace_dat_write(r->dat, 1, 0, pages, 2) == -EFBIG);
+	CHECK(!trace_dat_read(r->dat, 1, 0, after, PAGE) && !memcmp(before, after, PAGE));
+	CHECK(trace_dat_cpu_size(r->dat, 1) == PAGE);
+	return 0;
+}
+
+/* A page that cannot get its next one has all that it had, and so the number of lost events. */
+static void test_again_without_room(const char *folder)
+{
+	struct recorded r;
+
+	begin(&r, folder);
+	CHECK(elsewhere(&r, write_again_without_room));
 	end(&r);
 }
 
@@ -1028,6 +1066,7 @@ static void test_all(const char *folder)
 	test_little_by_little(folder);
 	test_modes(folder);
 	test_limit(folder);
+	test_again_without_room(folder);
 	test_again(folder);
 	test_restore(folder);
 	test_stopped(folder);
