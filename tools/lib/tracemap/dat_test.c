@@ -708,6 +708,40 @@ static void test_tail_behind_another_unknown_loss(void)
 	close_counted();
 }
 
+/* A sub-buffer without an event. */
+static void send_none(int64_t missed)
+{
+	struct subbuf_make m;
+
+	begin(&m);
+	CHECK(make_discarded(&m, 0, 4000));
+	send(&m, missed);
+	pull(1, 0);
+}
+
+/* A loss that no page has yet waits for one, however much comes without an event. */
+static void test_tail_behind_no_events(void)
+{
+	open_recording();
+	send_much(true, -1);
+	kernel_tells_overrun(25);
+	send_none(-1);
+	send_none(0);
+	send_none(0);
+	disk_is_full = true;
+	send_lossy(2, 8, 0);
+	pull(0, -ENOSPC);
+	dat_give_up(dat);
+	disk_is_full = false;
+	dat_write_tails(dat);
+	sent[41] = sent[nr_sent - 1];
+	nr_sent = 42;
+	CHECK(number_in_file(2, 2) == SUBBUF_MISSED_UNKNOWN);
+	dat_count_losses(dat);
+	check_lost(25 + 1, false);
+	close_counted();
+}
+
 /* ---- What is taken ---- */
 
 static void send_full(unsigned int n)
@@ -993,6 +1027,7 @@ int main(int argc, char **argv)
 	test_tail_behind_losses();
 	test_tail_behind_unknown_losses();
 	test_tail_behind_another_unknown_loss();
+	test_tail_behind_no_events();
 	test_tail_to_fd();
 	test_take();
 	test_looks();

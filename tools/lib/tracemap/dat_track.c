@@ -201,13 +201,15 @@ static void look_at_counter(struct dat_track *track)
  * If more than a sub-buffer has come without a loss since the look at the counter, the kernel
  * has handed out another sub-buffer since, which would have reported what was lost before the
  * look. So the counter has the number that the page lacks, and that page is not written
- * again, as the new sub-buffer is in a later one.
+ * again, as the new sub-buffer is in a later one. Nothing is settled while a loss is in no
+ * page yet: if the disk becomes full then, the last page reports that loss, by a number that
+ * would lack what was settled.
  */
 static void settle_when_quiet(struct dat_track *track, uint32_t bytes)
 {
 	struct dat_owed *owed = &track->owed;
 
-	if (!owed->losses)
+	if (!owed->losses || untold(track) == TRACEMAP_MISSED_UNKNOWN)
 		return;
 	owed->quiet += bytes;
 	if (!owed->looked)
