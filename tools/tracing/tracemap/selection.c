@@ -46,6 +46,9 @@ static int add_event(struct selection *sel, const char *name)
 
 static int add_filter(struct selection *sel, const char *filter)
 {
+	if (!*filter)
+		return value_wrong("-f", "''",
+				   "an expression is needed, such as 'prev_prio < 100'; without -f all events of the -e are meant");
 	if (!sel->nr_events || sel->events[sel->nr_events - 1].filter) {
 		say("-f '%s' belongs behind an -e: it is the filter of that event", filter);
 		return -EINVAL;

@@ -222,7 +222,10 @@ static void test_filters(void)
 	struct selection sel = { .instance = NULL };
 
 	CHECK(selection_is_empty(&sel) && selection_option(&sel, 'f', "a > 1") == -EINVAL);
-	CHECK(selection_option(&sel, 'e', "x") == 1 && selection_option(&sel, 'f', "a > 1") == 1);
+	CHECK(strstr(last_said, "behind an -e"));
+	CHECK(selection_option(&sel, 'e', "x") == 1 && selection_option(&sel, 'f', "") == -EINVAL);
+	CHECK(strstr(last_said, "-f '': an expression is needed") && !sel.events[0].filter);
+	CHECK(selection_option(&sel, 'f', "a > 1") == 1);
 	CHECK(selection_option(&sel, 'f', "a > 2") == -EINVAL);
 	CHECK(selection_option(&sel, 'e', "y") == 1 && sel.nr_events == 2);
 	CHECK(!strcmp(sel.events[0].filter, "a > 1") && !sel.events[1].filter);

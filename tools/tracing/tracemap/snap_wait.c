@@ -75,7 +75,7 @@ int snap_wait_event(const char *when)
 {
 	const char *colon = strchr(when, ':');
 
-	if (colon && colon > when && colon[1] && colon[1] != ':')
+	if (colon && colon > when && colon[1] != ':' && when[strlen(when) - 1] != ':')
 		return 0;
 	say("--when %s: it is SYSTEM:EVENT[:FILTER], such as oom:mark_victim", when);
 	return -EINVAL;

@@ -641,7 +641,7 @@ static int parse_side(struct side *side, const char *text)
 	size_t length = filter ? (size_t)(filter - text) : strlen(text);
 
 	if (!event || event == text || length >= sizeof(side->name) || length < 3 ||
-	    event + 1 == text + length || strcspn(text, "*?[") < length)
+	    event + 1 == text + length || strcspn(text, "*?[") < length || (filter && !filter[1]))
 		return value_wrong("--between", text,
 				   "an event is needed as SYSTEM:EVENT, with or without a :FILTER behind it");
 	memcpy(side->name, text, length);
