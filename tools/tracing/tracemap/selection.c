@@ -46,14 +46,21 @@ static int add_event(struct selection *sel, const char *name)
 
 static int add_filter(struct selection *sel, const char *filter)
 {
+	struct selection_event *event = sel->nr_events ? &sel->events[sel->nr_events - 1] : NULL;
+
 	if (!*filter)
 		return value_wrong("-f", "''",
 				   "an expression is needed, such as 'prev_prio < 100'; without -f all events of the -e are meant");
-	if (!sel->nr_events || sel->events[sel->nr_events - 1].filter) {
+	if (!event) {
 		say("-f '%s' belongs behind an -e: it is the filter of that event", filter);
 		return -EINVAL;
 	}
-	sel->events[sel->nr_events - 1].filter = filter;
+	if (event->filter) {
+		say("-f '%s': an event takes one filter, and -e %s has one: join them by &&, as in -f '(%s) && (%s)'",
+		    filter, event->name, event->filter, filter);
+		return -EINVAL;
+	}
+	event->filter = filter;
 	return 1;
 }
 

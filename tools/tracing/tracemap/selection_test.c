@@ -227,6 +227,7 @@ static void test_filters(void)
 	CHECK(strstr(last_said, "-f '': an expression is needed") && !sel.events[0].filter);
 	CHECK(selection_option(&sel, 'f', "a > 1") == 1);
 	CHECK(selection_option(&sel, 'f', "a > 2") == -EINVAL);
+	CHECK(strstr(last_said, "-e x has one: join them by &&, as in -f '(a > 1) && (a > 2)'"));
 	CHECK(selection_option(&sel, 'e', "y") == 1 && sel.nr_events == 2);
 	CHECK(!strcmp(sel.events[0].filter, "a > 1") && !sel.events[1].filter);
 	CHECK(selection_option(&sel, 'X', NULL) == 0 && !selection_is_empty(&sel));
