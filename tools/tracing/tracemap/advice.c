@@ -43,7 +43,8 @@ static const struct line lines[] = {
 	},
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "another program, such as tracemap stream or stat, reads or has"
-		" mapped the buffers: end it; tracemap stat names those that have mapped them" },
+		" mapped the buffers: end it; tracemap stat -i INSTANCE names those that have"
+		" mapped them" },
 	{ ABOUT_SETTING, ENOTUNIQ,
 	  "the CPUs have buffers of different sizes, which could not be restored" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },

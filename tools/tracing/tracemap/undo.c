@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "read_file.h"
 #include "trace_dat.h"
 #include "undo.h"
 
@@ -74,6 +75,17 @@ static int remove_folder(int top, const char *path)
 	return 0;
 }
 
+/* Has the file this value still, as the kernel has refused to change it? */
+static bool has_value(int top, const char *path, const char *value)
+{
+	size_t length = strlen(value);
+	char text[256];
+
+	if (read_file(top, path, text, sizeof(text)) < 0 || strncmp(text, value, length))
+		return false;
+	return !text[length] || !strcmp(text + length, "\n");
+}
+
 static int undo_one(const struct undo_list *list, const struct undo *undo)
 {
 	int ret;
@@ -86,9 +98,10 @@ static int undo_one(const struct undo_list *list, const struct undo *undo)
 		return ret;
 	}
 	ret = write_file(list->top, undo->path, undo->value, true);
-	if (ret)
-		complain(ABOUT_SETTING, ret, "%s/%s cannot be set back to \"%s\"",
-			 list->top_name, undo->path, undo->value);
+	if (!ret || has_value(list->top, undo->path, undo->value))
+		return 0;
+	complain(ABOUT_SETTING, ret, "%s/%s cannot be set back to \"%s\"",
+		 list->top_name, undo->path, undo->value);
 	return ret;
 }
 

@@ -130,6 +130,18 @@ static void test_killed_while_telling(void)
 	CHECK(setting_is("after") && !folder_is_there());
 }
 
+/* What cannot be set back is told, unless it never changed: nobody may write to this file. */
+static void test_not_changed(void)
+{
+	static const char ostype[] = "sys/kernel/ostype";
+	struct undo_list list;
+
+	CHECK(!undo_begin(&list, "/proc") && !undo_add(&list, ostype, "Linux"));
+	CHECK(!undo_all(&list));
+	CHECK(!undo_begin(&list, "/proc") && !undo_add(&list, ostype, "Linu"));
+	CHECK(undo_all(&list) == -EACCES);
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc > 1);
@@ -143,6 +155,7 @@ int main(int argc, char **argv)
 	test_command_killed();
 	test_dropped();
 	test_killed_while_telling();
+	test_not_changed();
 	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
 	printf("ok - undo\n");
 	return 0;
