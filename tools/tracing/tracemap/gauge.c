@@ -201,16 +201,20 @@ int panel_read(struct panel *p)
 	return 0;
 }
 
-/* The sum leaves out CPUs whose figure is not known. */
+/*
+ * The sum leaves out CPUs whose buffers were emptied. If only the bytes of a CPU are not known,
+ * neither is their sum.
+ */
 static void add_rates(struct rates *all, const struct rates *r)
 {
 	all->reset |= r->reset;
 	if (r->events < 0)
 		return;
-	all->events = (all->events < 0 ? 0 : all->events) + r->events;
-	all->lost = (all->lost < 0 ? 0 : all->lost) + r->lost;
-	if (r->bytes >= 0)
-		all->bytes = (all->bytes < 0 ? 0 : all->bytes) + r->bytes;
+	if (all->events < 0)
+		*all = (struct rates){ .reset = all->reset };
+	all->events += r->events;
+	all->lost += r->lost;
+	all->bytes = all->bytes < 0 || r->bytes < 0 ? RATE_UNKNOWN : all->bytes + r->bytes;
 }
 
 struct gauge panel_total(const struct panel *p)

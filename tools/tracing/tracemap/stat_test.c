@@ -120,6 +120,20 @@ static void test_rates(struct panel *p)
 	CHECK(gauge_of(p, QUIET)->rate.events == 0);
 	all = panel_total(p);
 	CHECK(near(all.rate.events, 300) && near(all.rate.lost, 20) && !all.rate.reset);
+	CHECK(near(all.rate.bytes, g->rate.bytes));
+}
+
+/* Consumers have taken all: how many bytes these were is not known, nor is the sum. */
+static void test_bytes(struct panel *p)
+{
+	struct gauge *g = gauge_of(p, BUSY);
+
+	put_stats(BUSY, 0, 0, 0, 0, 1000);
+	read_after(p, 500);
+	put_stats(BUSY, 0, 0, 0, 0, 2000);
+	read_after(p, 500);
+	CHECK(g->rate.events > 0 && g->rate.bytes == RATE_UNKNOWN);
+	CHECK(gauge_of(p, QUIET)->rate.bytes == 0 && panel_total(p).rate.bytes == RATE_UNKNOWN);
 }
 
 /* Lost is what is overwritten between two events that consumers take. */
@@ -343,6 +357,7 @@ int main(int argc, char **argv)
 	test_notes(&panel);
 	test_screen(&panel);
 	test_swap(&panel);
+	test_bytes(&panel);
 	panel_close(&panel);
 	free(printed);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
