@@ -256,9 +256,11 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 			return wrong(p, "%s is a text, for ==, !=, ~, =~ or !~", name);
 		return wrong(p, "%s is a number, for ==, !=, <, <=, >, >= or &", name);
 	}
-	if (*p->at == '=' && p->at[1] != '<' && p->at[1] != '>')
-		return wrong(p, "it is not understood from '%s' on: use ==", p->at);
-	return not_understood(p);
+	if (*p->at != '=')
+		return not_understood(p);
+	return wrong(p, p->at[1] == '>' ? "it is not understood from '%s' on: use >=" :
+		     p->at[1] == '<' ? "it is not understood from '%s' on: use <=" :
+		     "it is not understood from '%s' on: use ==", p->at);
 }
 
 /* The number as the field has it: 0xffffffff is -1 in a signed one of 32 bits. */

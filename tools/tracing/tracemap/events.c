@@ -246,6 +246,7 @@ static void show_error_log(struct session *session)
 {
 	char *log = session_get(session, "error_log");
 	char *last = log, *rest, *line;
+	bool operator = false;
 
 	for (char *at = log; at && (at = strstr(at, "error: ")); at++) {
 		char *start = at;
@@ -255,8 +256,12 @@ static void show_error_log(struct session *session)
 		last = start;
 	}
 	rest = last && *last ? last : NULL;
-	while (rest && (line = strsep(&rest, "\n")))
+	while (rest && (line = strsep(&rest, "\n"))) {
 		say("  %s", line);
+		operator |= strstr(line, "Invalid operator") != NULL;
+	}
+	if (operator)
+		say("use ==, !=, <, <=, >, >= or & for a number; ==, != or ~ for a text");
 	free(log);
 }
 
