@@ -315,6 +315,8 @@ int events_filter(const struct events *events, struct session *session, const ch
 		folder_of(events->name[i], folder, sizeof(folder));
 		ret = set_filter(session, events->name[i], folder, filter);
 	}
+	if (ret == -EINVAL && events->nr > 1)
+		say("the -e means %zu events: each of them has to take the filter", events->nr);
 	return ret;
 }
 

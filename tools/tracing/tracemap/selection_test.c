@@ -629,6 +629,24 @@ static void test_refused(const char *const *options, int error)
 	selection_free(&sel);
 }
 
+/* The events of a system have different fields. */
+static void test_refused_for_one(void)
+{
+	static const char * const options[] = { "i/", "esched", "fprev_prio < 100", NULL };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	choose(&sel, options);
+	filter_is_refused = true;
+	CHECK(selection_open(&sel, &session, &child, NULL) == -EINVAL);
+	CHECK(strstr(last_said, "the -e means 2 events: each of them has to take the filter"));
+	filter_is_refused = false;
+	CHECK(!session_close(session));
+	selection_free(&sel);
+}
+
 /* What works in instances, and not now, is not told to be for the top level only. */
 static void test_tracers(void)
 {
@@ -697,6 +715,7 @@ int main(int argc, char **argv)
 	test_too_large();
 	test_all_untouched();
 	test_refused_filter();
+	test_refused_for_one();
 	test_own_instance("b1M", "64");
 	test_own_instance("b1023k", "4\n");
 	test_looked_up("esched:sched_switch", 1);
