@@ -36,6 +36,10 @@ static int add_event(struct selection *sel, const char *name)
 {
 	struct selection_event *events;
 
+	/* Within brackets it is a pattern's. */
+	if (strchr(name, ',') && !strchr(name, '['))
+		return value_wrong("-e", name,
+				   "no event has a comma in its name: repeat -e for each event");
 	events = realloc(sel->events, (sel->nr_events + 1) * sizeof(*events));
 	if (!events)
 		return no_memory();

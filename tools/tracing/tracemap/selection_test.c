@@ -230,6 +230,8 @@ static void test_filters(void)
 	CHECK(strstr(last_said, "-e x has one: join them by &&, as in -f '(a > 1) && (a > 2)'"));
 	CHECK(selection_option(&sel, 'e', "y") == 1 && sel.nr_events == 2);
 	CHECK(!strcmp(sel.events[0].filter, "a > 1") && !sel.events[1].filter);
+	CHECK(selection_option(&sel, 'e', "y,z") == -EINVAL && strstr(last_said, "repeat -e"));
+	CHECK(selection_option(&sel, 'e', "[y,z]*") == 1 && sel.nr_events == 3);
 	CHECK(selection_option(&sel, 'X', NULL) == 0 && !selection_is_empty(&sel));
 	selection_free(&sel);
 }
