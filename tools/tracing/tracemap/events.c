@@ -24,7 +24,7 @@ void events_free(struct events *list)
 	*list = (struct events){ };
 }
 
-static int add_name(struct events *list, const char *name)
+int events_add(struct events *list, const char *name)
 {
 	char **more = realloc(list->name, (list->nr + 1) * sizeof(*more));
 
@@ -78,7 +78,7 @@ static int list_event(struct events *list, struct session *session, const char *
 	if (pattern && !events_match(name, pattern))
 		return 0;
 	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
-	return session_has(session, file) ? add_name(list, name) : 0;
+	return session_has(session, file) ? events_add(list, name) : 0;
 }
 
 static int list_system(struct events *list, struct session *session, const char *system,
@@ -208,17 +208,15 @@ static void keep_nearest(struct near *near, const char *name, int length, size_t
 	near[i] = (struct near){ name, length, far };
 }
 
-static void say_none(struct session *session, const char *pattern)
+void events_near(const struct events *all, const char *pattern, char *text, size_t size)
 {
-	struct events all = { };
 	struct near near[NR_NEAR] = { };
-	char text[1024] = "";
 	const char *last = "";
 	size_t at = 0;
 
-	list_events(&all, session, NULL);
-	for (size_t i = 0; i < all.nr; i++) {
-		const char *name = all.name[i];
+	*text = '\0';
+	for (size_t i = 0; strlen(pattern) <= NAME_MAX_LENGTH && i < all->nr; i++) {
+		const char *name = all->name[i];
 		int length = strcspn(name, ":");
 
 		/* The events of a system follow each other. One that is right is no suggestion. */
@@ -228,11 +226,21 @@ static void say_none(struct session *session, const char *pattern)
 		keep_nearest(near, name, strlen(name), how_far(name, pattern), strlen(pattern));
 		last = name;
 	}
-	for (int i = 0; i < NR_NEAR && near[i].name && at < sizeof(text); i++)
-		at += snprintf(text + at, sizeof(text) - at, " %.*s", near[i].length, near[i].name);
-	if (at)
-		say("there is no event \"%s\"; near are:%s; %s/available_events lists all", pattern,
-		    text, session_top(session));
+	for (int i = 0; i < NR_NEAR && near[i].name && at < size; i++)
+		at += snprintf(text + at, size - at, "%s%.*s", i ? " " : "; near are: ",
+			       near[i].length, near[i].name);
+}
+
+static void say_none(struct session *session, const char *pattern)
+{
+	struct events all = { };
+	char near[NEAR_LENGTH];
+
+	list_events(&all, session, NULL);
+	events_near(&all, pattern, near, sizeof(near));
+	if (*near)
+		say("there is no event \"%s\"%s; %s/available_events lists all", pattern, near,
+		    session_top(session));
 	else
 		say("there is no event \"%s\": see %s/available_events", pattern,
 		    session_top(session));

@@ -20,6 +20,17 @@ struct events {
 	size_t nr;
 };
 
+/* Add a name that the list has not. Returns 0 or -ENOMEM. */
+int events_add(struct events *list, const char *name);
+
+#define NEAR_LENGTH	1024
+
+/*
+ * Set @text to "; near are: " and the names out of @all that are like @pattern, or to nothing.
+ * The events of a system follow each other.
+ */
+void events_near(const struct events *all, const char *pattern, char *text, size_t size);
+
 /*
  * Find what @pattern names: "system:event", "system" or "event", with globs in either part.
  * Nothing is changed. Returns 0, or a negative errno after telling the user which names are

@@ -480,7 +480,9 @@ static int choose(struct report *r, struct tep_event *event, const char *name, c
 static int select_event(struct report *r, struct tep_handle *tep,
 			const struct selection_event *wanted)
 {
-	struct tep_event **list = tep_list_events(tep, TEP_EVENT_SORT_ID);
+	struct tep_event **list = tep_list_events(tep, TEP_EVENT_SORT_SYSTEM);
+	struct events all = { };
+	char near[NEAR_LENGTH];
 	unsigned int found = 0;
 	int ret = 0;
 
@@ -488,15 +490,20 @@ static int select_event(struct report *r, struct tep_handle *tep,
 		char name[512];
 
 		snprintf(name, sizeof(name), "%s:%s", list[i]->system, list[i]->name);
-		if (!events_match(name, wanted->name) || list[i]->id >= NR_IDS)
+		ret = events_add(&all, name);
+		if (ret || !events_match(name, wanted->name) || list[i]->id >= NR_IDS)
 			continue;
 		found++;
 		ret = choose(r, list[i], name, wanted->filter);
 	}
-	if (ret || found)
-		return ret;
-	say("-e %s: %s knows no such event; --stats tells which it has", wanted->name, r->opt.file);
-	return -ENOENT;
+	if (!ret && !found) {
+		events_near(&all, wanted->name, near, sizeof(near));
+		say("-e %s: %s knows no such event%s; --stats tells which it has", wanted->name,
+		    r->opt.file, near);
+		ret = -ENOENT;
+	}
+	events_free(&all);
+	return ret;
 }
 
 static int select_events(struct report *r)
