@@ -901,7 +901,9 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 		fputc('\n', stderr);
 	}
 	if (!run->request->quiet && dat_has_others(run->recording.dat))
-		say("another program consumed events meanwhile: these are not in the recording, except for a few that both may have; --way observe records them, too, where the kernel has a live view");
+		say("another program consumed events meanwhile: these are not in the recording, except for some that both may have%s",
+		    session_has(run->session, "per_cpu/cpu0/trace_live") ?
+		    "; --way observe records them, too" : "");
 }
 
 static void close_all(struct run *run)
