@@ -71,7 +71,7 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 	say("instance %s, %u CPU%s, way: %s%s", session->name, tracemap_nr_cpus(t),
 	    plural(tracemap_nr_cpus(t)), tracemap_way_name(tracemap_cpu_way(cpu)), why);
 	if (!session->own && text_file_nothing_traced(session->dir))
-		say("no event is enabled in instance %s now: -e EVENT enables one while this runs; echo 1 >%s/events/sched/enable enables those of sched until they are disabled",
+		say("no event is enabled in instance %s, so only what is written to trace_marker comes; to see more, add -e EVENT, or echo 1 >%s/events/sched/enable",
 		    session->name, session->dir);
 }
 
