@@ -93,7 +93,7 @@ const char *advice(enum advice_about about, int error)
 	if (!advice_refused(error) || about == ABOUT_OUTPUT || about == ABOUT_COMMAND)
 		return find_text(about, abs(error));
 	if (!geteuid())
-		return "root may not either: by a lockdown, a security module or a container";
+		return "a lockdown, a security module or a container forbids it even to root";
 	text = find_text(about, EACCES);
 	return text ? text : "run as root";
 }
