@@ -746,7 +746,7 @@ static void help(FILE *to)
 	      "Without FILE that is read if it is a pipe or a trace.dat, and else the file trace.dat.\n"
 	      "\n"
 	      "Which events:\n"
-	      "  -e, --event EVENT     SYSTEM:EVENT, SYSTEM, or a glob of either; repeat for more\n"
+	      "  -e, --event EVENT     SYSTEM:EVENT, SYSTEM or EVENT, or a glob; repeat for more\n"
 	      "  -f, --filter EXPR     only such events of the -e before, e.g. 'prev_prio < 100'\n"
 	      "  -C, --cpus LIST       these CPUs, e.g. 0,2-3 (default: all)\n"
 	      "  -t, --task TASK       of this process, by name or number; repeat for more\n"

@@ -2,7 +2,7 @@
 /*
  * What to trace: the options that stream, record and top share.
  *
- *	-e, --event SYSTEM:EVENT|SYSTEM|GLOB	-f, --filter EXPR
+ *	-e, --event EVENT			-f, --filter EXPR
  *	-p, --tracer NAME			-l, --function GLOB
  *	-C, --cpus LIST				-i, --instance NAME
  *	-b, --buffer SIZE			--clock NAME
@@ -35,7 +35,7 @@
 
 #define SELECTION_HELP							\
 	"What to trace:\n"						\
-	"  -e, --event EVENT     SYSTEM:EVENT, SYSTEM, or a glob of either; repeat for more\n" \
+	"  -e, --event EVENT     SYSTEM:EVENT, SYSTEM or EVENT, or a glob; repeat for more\n" \
 	"  -f, --filter EXPR     of the preceding -e, only such events: e.g. 'prev_prio < 100'\n" \
 	"  -p, --tracer NAME     a tracer, e.g. function\n"		\
 	"  -l, --function GLOB   only these functions, with -p function; repeat for more\n" \
