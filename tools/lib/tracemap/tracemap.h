@@ -396,7 +396,8 @@ const char *tracemap_way_name(enum tracemap_way way);
  * @subbuf_size: bytes of a sub-buffer
  * @epoch: changes when the buffer is emptied, which restarts all counts
  * @ahead: events that a merge has read ahead into this handle and not handed out; no
- *	other reader gets them
+ *	other reader gets them. It leaves out the sub-buffer that is being handed out, one of
+ *	each CPU: what is left of that is in @consumed, and neither handed out nor in @ahead
  */
 struct tracemap_figures {
 	uint64_t committed;
