@@ -531,12 +531,15 @@ static void print_untold(struct run *run)
 {
 	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
 		struct track *track = run->recording.tracks[i];
-		uint64_t missed = shown_end(&track->shown);
 		struct tracemap_record rec = {
 			.cpu = tracemap_cpu_number(track->cpu),
 			.missed = recording_lost(track) - track->told,
 		};
+		uint64_t missed;
 
+		track->shown.gap += recording_tail(track);
+		run->recording.room.untold += recording_tail(track);
+		missed = shown_end(&track->shown);
 		if (!rec.missed && missed == TRACEMAP_MISSED_UNKNOWN)
 			rec.missed = missed;
 		print(run, &rec);

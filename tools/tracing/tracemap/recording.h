@@ -110,4 +110,15 @@ static inline uint64_t recording_lost(const struct track *track)
 	return t->lost + t->unwritten;
 }
 
+/*
+ * How many events dat_write_tails() has written that are not shown: the last one of a CPU whose
+ * data the disk had no room for.
+ */
+static inline unsigned int recording_tail(const struct track *track)
+{
+	const struct dat_tail *tail = &track->recording->dat->tracks[track->index]->tail;
+
+	return tail->last.subbuf && !tail->events;
+}
+
 #endif /* _TRACEMAP_RECORDING_H */
