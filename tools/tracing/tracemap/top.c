@@ -83,7 +83,8 @@ struct top {
 	bool keys, quit, incomplete, ending;
 	unsigned long tables;
 	uint64_t events, lost;
-	uint64_t began, next;		/* of the interval, ns */
+	uint64_t began, until;		/* what the interval has counted, ns */
+	uint64_t next;			/* when its table is due */
 	int damaged;
 	int error, out_error;
 };
@@ -144,20 +145,22 @@ static void told_loss(struct top *top, int cpu, uint64_t missed)
 		latency_forget(top->latency);
 }
 
-static void count_batch(struct top *top, struct tracemap_batch *batch)
+/* Count @most events. If the batch has more, it is fetched again. Returns how many it had. */
+static uint64_t count_batch(struct top *top, struct tracemap_batch *batch, uint64_t most)
 {
 	struct subbuf_iter it = batch->it;
 	struct subbuf_record r;
-	uint32_t events = 0;
+	uint64_t events = 0;
 
 	told_loss(top, batch->cpu, batch->missed);
-	while (subbuf_next(&it, &r)) {
+	while (events < most && subbuf_next(&it, &r)) {
 		count_record(top, r.data, r.size);
 		events++;
 	}
 	batch->it = it;
 	batch->events += events;
 	top->events += events;
+	return events;
 }
 
 /* Returns whether it is worth going on. @cpu is -1 if the error is of no single CPU. */
@@ -195,6 +198,7 @@ static bool may_wait(const struct top *top, struct tracemap_cpu *cpu,
 static int take_cpu(struct top *top, struct tracemap_cpu *cpu)
 {
 	struct tracemap_batch *batch;
+	int brief = 0;
 
 	for (int i = 0; i < TURN; i++) {
 		int ret = tracemap_cpu_fetch(cpu, &batch);
@@ -202,11 +206,12 @@ static int take_cpu(struct top *top, struct tracemap_cpu *cpu)
 		if (!ret)
 			return 0;
 		if (ret > 0)
-			count_batch(top, batch);
+			count_batch(top, batch, UINT64_MAX);
 		else if (!reading_failed(top, tracemap_cpu_number(cpu), ret))
 			return -1;
-		/* The first may be the rest of the sub-buffer that the writer was in before. */
-		if (ret > 0 && i && may_wait(top, cpu, batch))
+		/* One may be the rest of a sub-buffer, which the read(2) before it has left. */
+		brief = ret > 0 && may_wait(top, cpu, batch) ? brief + 1 : 0;
+		if (brief == 2)
 			return 0;
 	}
 	return 1;
@@ -286,6 +291,89 @@ static int take(struct top *top)
 	return top->latency ? take_merged(top) : take_batches(top);
 }
 
+/* ---- Up to now, for a table ---- */
+
+/*
+ * What was dropped, because the instance does not overwrite, only counters tell. They also tell
+ * how many events there are to read: but with a live index, only up to the sub-buffer that is
+ * being written, and not how far an observer is. Then reading goes on until there is none.
+ */
+static uint64_t look_at_counters(struct top *top, unsigned int i)
+{
+	struct tracemap_cpu *cpu = tracemap_get_cpu(top->t, i);
+	struct tracemap_figures f;
+	struct tracemap_raw raw;
+
+	if (tracemap_cpu_figures(cpu, &f))
+		return UINT64_MAX;
+	top->lost += losses_dropped_of(&top->losses, i, f.dropped);
+	return tracemap_cpu_raw(cpu, &raw) || raw.index ? UINT64_MAX : tracemap_figures_unread(&f);
+}
+
+/* Count @left events, or stop at @end. Returns what take_cpu() does. */
+static int catch_up_cpu(struct top *top, struct tracemap_cpu *cpu, uint64_t left, uint64_t end)
+{
+	struct tracemap_batch *batch;
+	int more = 0;
+
+	while (left && now_ns() < end) {
+		int ret = tracemap_cpu_fetch(cpu, &batch);
+
+		if (!ret)
+			return 0;
+		if (ret > 0)
+			left -= count_batch(top, batch, left);
+		else if (!reading_failed(top, tracemap_cpu_number(cpu), ret))
+			return -1;
+		more = 1;
+	}
+	return more;
+}
+
+static int catch_up_batches(struct top *top, const uint64_t *left, unsigned int nr, uint64_t end)
+{
+	int more = 0;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		int ret = catch_up_cpu(top, tracemap_get_cpu(top->t, i), left[i], end);
+
+		if (ret < 0)
+			return ret;
+		more |= ret;
+	}
+	return more;
+}
+
+static int catch_up_merged(struct top *top, uint64_t end)
+{
+	int ret = 1;
+
+	while (ret > 0 && now_ns() < end)
+		ret = take_merged(top);
+	return ret;
+}
+
+/*
+ * Read what there is now, for a table. A writer that is as quick as this would keep it for ever:
+ * it takes no longer than these seconds. Returns what take() does.
+ */
+static int catch_up(struct top *top, double seconds)
+{
+	unsigned int nr = tracemap_nr_cpus(top->t);
+	uint64_t *left = calloc(nr, sizeof(*left)), end;
+	int ret;
+
+	top->until = now_ns();
+	end = top->until + (uint64_t)(seconds * 1e9);
+	if (!left)
+		return 0;
+	for (unsigned int i = 0; i < nr; i++)
+		left[i] = look_at_counters(top, i);
+	ret = top->latency ? catch_up_merged(top, end) : catch_up_batches(top, left, nr, end);
+	free(left);
+	return ret;
+}
+
 /* ---- Tables ---- */
 
 static int print(struct top *top)
@@ -315,20 +403,12 @@ static int show(struct top *top)
 	return top->form == FORM_SCREEN ? top_draw(&top->screen, &top->view) : print(top);
 }
 
-/* What was dropped, because the instance does not overwrite, only counters tell. */
-static void count_dropped(struct top *top)
-{
-	for (unsigned int i = 0; i < tracemap_nr_cpus(top->t); i++)
-		top->lost += losses_dropped(&top->losses, i);
-}
-
 static void end_interval(struct top *top)
 {
 	uint64_t now = now_ns(), interval = top->opt.interval * 1e9;
 	struct top_view *v = &top->view;
 
-	count_dropped(top);
-	v->seconds = (now - top->began) / 1e9;
+	v->seconds = (top->until - top->began) / 1e9;
 	v->events = top->events;
 	v->lost = top->lost;
 	v->lost_more = losses_at_least(&top->losses);
@@ -337,7 +417,7 @@ static void end_interval(struct top *top)
 	else
 		counts_tick(&v->counts);
 	top_prepare(v);
-	top->began = now;
+	top->began = top->until;
 	/* A program that was stopped, or is too slow, does not hurry afterwards. */
 	top->next = top->next + interval > now ? top->next + interval : now + interval;
 	if (!top->out_error)
@@ -398,9 +478,11 @@ static void look_around(struct top *top, int ms)
 static int take_turn(void *arg)
 {
 	struct top *top = arg;
-	int ret = take(top);
+	bool due = now_ns() >= top->next;
+	double half = top->opt.interval < 1 ? top->opt.interval / 2 : 0.5;
+	int ret = due ? catch_up(top, half) : take(top);
 
-	if (now_ns() >= top->next)
+	if (due)
 		end_interval(top);
 	if (ret > 0 && !is_over(top))
 		look_around(top, 0);
@@ -447,20 +529,17 @@ static const struct loop_verb counting = {
 
 /*
  * What was there when it was asked to end. Where another program's tracing goes on, the buffers
- * may never be empty: a few turns are enough for what a quarter of them holds.
+ * may never be empty.
  */
 static void take_rest(struct top *top)
 {
-	uint64_t until = now_ns() + 1000000000;
-	bool own = session_is_own(top->session);
-
 	selection_switch_off(&top->opt.sel, top->session);
-	/* Where tracing is off, nothing wakes the program any more. */
-	top->ending = own || !selection_is_empty(&top->opt.sel);
+	top->ending = session_is_own(top->session);
 	if (top->m)
 		tracemap_merge_flush(top->m);
-	while (!top->error && stop_signals() < 2 && (own || now_ns() < until) && take(top) > 0)
+	while (!top->error && stop_signals() < 2 && take(top) > 0 && top->ending)
 		;
+	catch_up(top, top->error || stop_signals() > 1 ? 0 : 1);
 	for (unsigned int i = 0; i < tracemap_nr_cpus(top->t); i++)
 		top->lost += losses_untold(&top->losses, i);
 	end_interval(top);
