@@ -881,6 +881,7 @@ static int start(struct top *top)
 		ret = open_buffers(top);
 	if (ret)
 		return ret;
+	top->began = now_ns();
 	ret = tracemap_decoder_new(&top->view.decoder, session_dir(top->session));
 	if (ret)
 		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
@@ -890,7 +891,10 @@ static int start(struct top *top)
 	top->view.instance = session_name(top->session);
 	top->view.way = tracemap_way_name(tracemap_cpu_way(tracemap_get_cpu(top->t, 0)));
 	losses_begin(&top->losses, top->t);
-	return selection_switch_on(&top->opt.sel, top->session);
+	ret = selection_switch_on(&top->opt.sel, top->session);
+	if (session_is_own(top->session))
+		top->began = now_ns();
+	return ret;
 }
 
 static int run(struct top *top)
@@ -911,8 +915,7 @@ static int run(struct top *top)
 	top->out.quiet = top->opt.quiet;
 	if (ret)
 		return child_not_started(ret);
-	top->began = now_ns();
-	top->next = top->began + (uint64_t)(top->opt.interval * 1e9);
+	top->next = now_ns() + (uint64_t)(top->opt.interval * 1e9);
 	top->incomplete = !loop_run(&top->loop, top->t, &counting, top);
 	take_rest(top);
 	child_stop(&top->loop.child);

@@ -58,6 +58,9 @@ bool top_is_wanted(const struct top_view *v, const struct count *count);
 
 /* Of all events, in percent. */
 double top_share(const struct top_view *v, const struct count *count);
+
+/* Of the last interval, in a second; negative if that was shorter than these seconds. */
+#define TOP_RATE_SECONDS	0.025
 double top_rate(const struct top_view *v, uint64_t events);
 
 /* Nanoseconds as three or four digits and a unit, such as 980ns, 12.3us, 1.50s. */

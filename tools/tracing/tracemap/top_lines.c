@@ -119,7 +119,7 @@ double top_share(const struct top_view *v, const struct count *count)
 
 double top_rate(const struct top_view *v, uint64_t events)
 {
-	return v->seconds > 0 ? events / v->seconds : 0;
+	return v->seconds < TOP_RATE_SECONDS ? -1 : events / v->seconds;
 }
 
 struct top_time top_time(uint64_t ns)
@@ -138,13 +138,26 @@ struct top_time top_time(uint64_t ns)
 	return t;
 }
 
+/* @none stands for a rate that is not known. */
+static void print_rate(FILE *to, const struct top_view *v, int width, uint64_t events,
+		       const char *none)
+{
+	double rate = top_rate(v, events);
+
+	if (rate < 0)
+		fprintf(to, "%*s", width, none);
+	else
+		fprintf(to, "%*.1f", width, rate);
+}
+
 /* ---- Rows ---- */
 
 static void print_row(FILE *to, const struct top_view *v, const char *clock,
 		      const struct count *count, const char *name)
 {
-	fprintf(to, "%-8s %12.1f %14" PRIu64 " %6.2f  %s\n", clock, top_rate(v, count->last),
-		count->total, top_share(v, count), name);
+	fprintf(to, "%-8s ", clock);
+	print_rate(to, v, 12, count->last, "-");
+	fprintf(to, " %14" PRIu64 " %6.2f  %s\n", count->total, top_share(v, count), name);
 }
 
 static void print_counts(FILE *to, const struct top_view *v, const char *clock)
@@ -252,8 +265,10 @@ static void json_key(FILE *to, const struct top_view *v, const struct count *cou
 
 static void json_figures(FILE *to, const struct top_view *v, const struct count *count)
 {
-	fprintf(to, "\"rate\":%.1f,\"count\":%" PRIu64 ",\"share\":%.4f", top_rate(v, count->last),
-		count->total, top_share(v, count) / 100);
+	fputs("\"rate\":", to);
+	print_rate(to, v, 0, count->last, "null");
+	fprintf(to, ",\"count\":%" PRIu64 ",\"share\":%.4f", count->total,
+		top_share(v, count) / 100);
 }
 
 static void json_counts(FILE *to, const struct top_view *v)

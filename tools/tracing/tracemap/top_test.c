@@ -526,6 +526,14 @@ static void test_event_lines(struct tracemap_decoder *d)
 		   "\"system\":\"test\",\"event\":\"some\",\"rate\":15.0,\"count\":30,"
 		   "\"share\":0.7500}],\"without\":0,\"uncounted\":1,"
 		   "\"all\":{\"rate\":20.0,\"count\":40,\"share\":1.0000}}\n"));
+	v.seconds = 0.025;
+	print(&v, true);
+	CHECK(says("\"rate\":1200.0,\"count\":30,") && says("\"all\":{\"rate\":1600.0,"));
+	v.seconds = 0.0249;
+	print(&v, true);
+	CHECK(says("\"rate\":null,\"count\":30,") && says("\"all\":{\"rate\":null,"));
+	print(&v, false);
+	CHECK(says("            -             30  75.00  test:some\n"));
 	counts_free(&v.counts);
 }
 
