@@ -266,7 +266,8 @@ static void show_error_log(struct session *session)
 	rest = last && *last ? last : NULL;
 	while (rest && (line = strsep(&rest, "\n"))) {
 		say("  %s", line);
-		operator |= strstr(line, "Invalid operator") != NULL;
+		if (strstr(line, "Invalid operator"))
+			operator = true;
 	}
 	if (operator)
 		say("use ==, !=, <, <=, >, >= or & for a number; ==, != or ~ for a text");
