@@ -340,13 +340,11 @@ TEST_F(late_cpu, a_trace_has_an_end_although_a_cpu_comes_up)
 
 #define OTHER_KB	3000
 
-/* SNAP-14 */
-TEST_F(late_cpu, a_cpu_that_comes_up_with_another_size_has_snapshots)
+static void expect_snapshot_of_late_cpu(struct __test_metadata *_metadata,
+					FIXTURE_DATA(late_cpu) * self)
 {
 	struct trace_instance *ti = &self->ti;
 
-	if (self->cpu < 0)
-		SKIP(return, "no CPU was left down: boot with maxcpus=");
 	ASSERT_EQ(0, cpu_write_number(ti, ti->other_cpu, "buffer_size_kb", OTHER_KB));
 	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
 	ASSERT_EQ(0, run_on_cpu(self->cpu));
@@ -355,20 +353,21 @@ TEST_F(late_cpu, a_cpu_that_comes_up_with_another_size_has_snapshots)
 	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
 }
 
+/* SNAP-14 */
+TEST_F(late_cpu, a_cpu_that_comes_up_with_another_size_has_snapshots)
+{
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	expect_snapshot_of_late_cpu(_metadata, self);
+}
+
 /* SNAP-14: Here there is a snapshot before it comes up. */
 TEST_F(late_cpu, a_cpu_that_comes_up_beside_a_snapshot_has_snapshots)
 {
-	struct trace_instance *ti = &self->ti;
-
 	if (self->cpu < 0)
 		SKIP(return, "no CPU was left down: boot with maxcpus=");
-	ASSERT_EQ(0, instance_write(ti, "snapshot", "1"));
-	ASSERT_EQ(0, cpu_write_number(ti, ti->other_cpu, "buffer_size_kb", OTHER_KB));
-	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
-	ASSERT_EQ(0, run_on_cpu(self->cpu));
-	ASSERT_EQ(0, write_events(ti, 3, EVENT_SMALL));
-	EXPECT_EQ(0, cpu_write_number(ti, self->cpu, "snapshot", 1));
-	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	expect_snapshot_of_late_cpu(_metadata, self);
 }
 
 /* SNAP-14: The others have one size again when it is shown. */
