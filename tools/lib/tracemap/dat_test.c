@@ -684,6 +684,18 @@ static void test_tail_behind_unknown_losses(void)
 	check_tail(3, 25 + 5, 25 + 5, 5);
 }
 
+/* The last event that was sent is in a third page then, behind a loss without a number. */
+static void write_tail_of_unknown(void)
+{
+	dat_give_up(dat);
+	disk_is_full = false;
+	dat_write_tails(dat);
+	sent[41] = sent[nr_sent - 1];
+	nr_sent = 42;
+	CHECK(number_in_file(2, 2) == SUBBUF_MISSED_UNKNOWN);
+	dat_count_losses(dat);
+}
+
 /* Of a loss that the file has already without its number, it is not known which is which. */
 static void test_tail_behind_another_unknown_loss(void)
 {
@@ -695,13 +707,7 @@ static void test_tail_behind_another_unknown_loss(void)
 	send_lossy(4, 8, -1);
 	pull(0, -ENOSPC);
 	kernel_tells_overrun(25);
-	dat_give_up(dat);
-	disk_is_full = false;
-	dat_write_tails(dat);
-	sent[41] = sent[nr_sent - 1];
-	nr_sent = 42;
-	CHECK(number_in_file(2, 2) == SUBBUF_MISSED_UNKNOWN);
-	dat_count_losses(dat);
+	write_tail_of_unknown();
 	tracemap_dat_figures(dat, &sums);
 	CHECK(sums.lost == 25 + 3 && !sums.at_least);
 	CHECK(number_in_file(0, 2) == SUBBUF_MISSED_UNKNOWN);
@@ -731,13 +737,7 @@ static void test_tail_behind_no_events(void)
 	disk_is_full = true;
 	send_lossy(2, 8, 0);
 	pull(0, -ENOSPC);
-	dat_give_up(dat);
-	disk_is_full = false;
-	dat_write_tails(dat);
-	sent[41] = sent[nr_sent - 1];
-	nr_sent = 42;
-	CHECK(number_in_file(2, 2) == SUBBUF_MISSED_UNKNOWN);
-	dat_count_losses(dat);
+	write_tail_of_unknown();
 	check_lost(25 + 1, false);
 	close_counted();
 }

@@ -471,16 +471,19 @@ static int write_limited(struct recorded *r)
 	return 0;
 }
 
-static void test_limit(const char *folder)
+static void test_elsewhere(const char *folder, int (*what)(struct recorded *r))
 {
 	struct recorded r;
 
 	begin(&r, folder);
-	CHECK(elsewhere(&r, write_limited));
+	CHECK(elsewhere(&r, what));
 	end(&r);
 }
 
-/* ulimit -f stands for a full disk: the first page of CPU 1 is there, the next does not fit. */
+/*
+ * A page that cannot get its next one has all that it had, and so the number of lost events.
+ * ulimit -f stands for a full disk: the first page of CPU 1 is there, the next does not fit.
+ */
 static int write_again_without_room(struct recorded *r)
 {
 	static struct subbuf_make m;
@@ -505,16 +508,6 @@ static int write_again_without_room(struct recorded *r)
 	CHECK(!trace_dat_read(r->dat, 1, 0, after, PAGE) && !memcmp(before, after, PAGE));
 	CHECK(trace_dat_cpu_size(r->dat, 1) == PAGE);
 	return 0;
-}
-
-/* A page that cannot get its next one has all that it had, and so the number of lost events. */
-static void test_again_without_room(const char *folder)
-{
-	struct recorded r;
-
-	begin(&r, folder);
-	CHECK(elsewhere(&r, write_again_without_room));
-	end(&r);
 }
 
 static int write_again(struct recorded *r)
@@ -1065,8 +1058,8 @@ static void test_all(const char *folder)
 	test_reserve_less(folder);
 	test_little_by_little(folder);
 	test_modes(folder);
-	test_limit(folder);
-	test_again_without_room(folder);
+	test_elsewhere(folder, write_limited);
+	test_elsewhere(folder, write_again_without_room);
 	test_again(folder);
 	test_restore(folder);
 	test_stopped(folder);
