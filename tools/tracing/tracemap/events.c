@@ -215,7 +215,9 @@ void events_near(const struct events *all, const char *pattern, char *text, size
 	size_t at = 0;
 
 	*text = '\0';
-	for (size_t i = 0; strlen(pattern) <= NAME_MAX_LENGTH && i < all->nr; i++) {
+	if (strlen(pattern) > NAME_MAX_LENGTH)
+		return;
+	for (size_t i = 0; i < all->nr; i++) {
 		const char *name = all->name[i];
 		int length = strcspn(name, ":");
 

@@ -477,33 +477,47 @@ static int choose(struct report *r, struct tep_event *event, const char *name, c
 	return ret;
 }
 
+static void full_name(const struct tep_event *event, char *name, size_t size)
+{
+	snprintf(name, size, "%s:%s", event->system, event->name);
+}
+
+static void say_none(const struct report *r, struct tep_event **list, const char *wanted)
+{
+	struct events all = { };
+	char name[512], near[NEAR_LENGTH];
+
+	for (int i = 0; list && list[i]; i++) {
+		full_name(list[i], name, sizeof(name));
+		if (events_add(&all, name))
+			break;
+	}
+	events_near(&all, wanted, near, sizeof(near));
+	say("-e %s: %s knows no such event%s; --stats tells which it has", wanted, r->opt.file,
+	    near);
+	events_free(&all);
+}
+
 static int select_event(struct report *r, struct tep_handle *tep,
 			const struct selection_event *wanted)
 {
 	struct tep_event **list = tep_list_events(tep, TEP_EVENT_SORT_SYSTEM);
-	struct events all = { };
-	char near[NEAR_LENGTH];
 	unsigned int found = 0;
 	int ret = 0;
 
 	for (int i = 0; list && list[i] && !ret; i++) {
 		char name[512];
 
-		snprintf(name, sizeof(name), "%s:%s", list[i]->system, list[i]->name);
-		ret = events_add(&all, name);
-		if (ret || !events_match(name, wanted->name) || list[i]->id >= NR_IDS)
+		full_name(list[i], name, sizeof(name));
+		if (!events_match(name, wanted->name) || list[i]->id >= NR_IDS)
 			continue;
 		found++;
 		ret = choose(r, list[i], name, wanted->filter);
 	}
-	if (!ret && !found) {
-		events_near(&all, wanted->name, near, sizeof(near));
-		say("-e %s: %s knows no such event%s; --stats tells which it has", wanted->name,
-		    r->opt.file, near);
-		ret = -ENOENT;
-	}
-	events_free(&all);
-	return ret;
+	if (ret || found)
+		return ret;
+	say_none(r, list, wanted->name);
+	return -ENOENT;
 }
 
 static int select_events(struct report *r)

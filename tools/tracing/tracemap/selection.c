@@ -36,7 +36,7 @@ static int add_event(struct selection *sel, const char *name)
 {
 	struct selection_event *events;
 
-	/* Within brackets it is a pattern's. */
+	/* A comma within brackets belongs to a pattern. */
 	if (strchr(name, ',') && !strchr(name, '['))
 		return value_wrong("-e", name,
 				   "no event has a comma in its name: repeat -e for each event");

@@ -130,7 +130,10 @@ static void test_killed_while_telling(void)
 	CHECK(setting_is("after") && !folder_is_there());
 }
 
-/* What cannot be set back is told, unless it never changed: nobody may write to this file. */
+/*
+ * undo_all() complains of a file that it cannot write, unless the file has the old value still.
+ * The kernel lets nobody write to this one.
+ */
 static void test_not_changed(void)
 {
 	static const char ostype[] = "sys/kernel/ostype";
