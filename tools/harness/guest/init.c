@@ -19,7 +19,7 @@
 
 #define PORTS		"/sys/class/virtio-ports"
 #define PORT_TRIES	600
-#define MAX_ARGS	32
+#define MAX_ARGS	64
 
 static const struct {
 	const char *type, *where;
@@ -102,6 +102,10 @@ static void run(char *line)
 
 	while (n < MAX_ARGS && (args[n] = strsep(&line, " ")))
 		n += *args[n] != '\0';
+	if (line) {
+		printf("# more than %d arguments\n", MAX_ARGS);
+		_exit(127);
+	}
 	args[n] = NULL;
 	setsid();
 	if (!chdir("/host") && n)
@@ -127,13 +131,14 @@ static int wait_for(pid_t pid)
 
 static int run_all(void)
 {
-	char line[1024];
 	FILE *cmd = fopen("/cmd", "re");
 	int status = 0, ended;
+	char *line = NULL;
+	size_t size = 0;
 
 	if (!cmd)
 		give_up("/cmd");
-	while (fgets(line, sizeof(line), cmd)) {
+	while (getline(&line, &size, cmd) > 0) {
 		pid_t pid;
 
 		line[strcspn(line, "\n")] = '\0';
