@@ -25,16 +25,22 @@ load_arch "$flavour"
 
 flavour_fragments()
 {
-	[ ${#fragments[@]} -eq 0 ] || { printf "$harness/config/%s.config\n" "${fragments[@]}"; return; }
-	case $flavour in
-	default|bench|uml-bench)	;;
-	uml)		printf '%s\n' "$top/kernel/trace/.kunitconfig" ;;
-	bench-*)	printf '%s\n' "$harness/config/bench.config" ;;
-	*)		printf '%s\n' "$harness/config/default.config" ;;
-	esac
-	printf '%s\n' "$harness/config/$flavour.config"
-	# What a base has not, or has under another name.
-	[ ! -e "$patches/$flavour.config" ] || printf '%s\n' "$patches/$flavour.config"
+	local name names=("${fragments[@]}")
+
+	if [ ${#names[@]} -eq 0 ]; then
+		case $flavour in
+		default|bench|uml-bench)	;;
+		uml)		printf '%s\n' "$top/kernel/trace/.kunitconfig" ;;
+		bench-*)	names=(bench) ;;
+		*)		names=(default) ;;
+		esac
+		names+=("$flavour")
+	fi
+	for name in "${names[@]}"; do
+		printf '%s\n' "$harness/config/$name.config"
+		# What a base has not, or has under another name.
+		[ ! -e "$patches/$name.config" ] || printf '%s\n' "$patches/$name.config"
+	done
 	[ "${MUTANTS:-}" != yes ] || [[ $flavour = uml* ]] || printf '%s\n' "$harness/config/mutants.config"
 }
 
