@@ -3,7 +3,7 @@
 #
 # Debian's archive, asked for kernels other than the installed one. It has its
 # own folder, $cache/archive: no list of the system's is changed, and nothing
-# is installed. Source it after start.sh.
+# is installed. Source it after source.sh, whose base it asks for.
 
 archive=$cache/archive
 archive_keys=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -33,37 +33,40 @@ open_archive()
 	step "asking Debian's archive" archive in_archive apt-get update
 }
 
-# archive_versions binary|source PACKAGE: the 6.1.y versions it has, oldest first
+# archive_versions binary|source PACKAGE: the versions of the base it has, oldest first
 archive_versions()
 {
 	local kind=Packages
 	[ "$1" = binary ] || kind=Sources
 	in_archive apt-cache madison "$2" |
-		awk -v kind="$kind" '$3 ~ /^6\.1\./ && $NF == kind { print $3 }' | sort -uV
+		awk -v kind="$kind" -v base="$linux." 'index($3, base) == 1 && $NF == kind { print $3 }' | sort -uV
 }
 
-# archive_source VERSION: fetch that linux-source-6.1, print its tarball's path
+# What the source package is called from which $package is made
+archive_source_package() { in_archive apt-cache show "$package" | awk '$1 == "Source:" && !n++ { print $2 }'; }
+
+# archive_source VERSION: fetch that $package, print its tarball's path
 archive_source()
 {
-	local deb=$archive/files/linux-source-6.1_$1_all.deb
-	local tar=$archive/files/linux-source-6.1_$1.tar.xz
+	local deb=$archive/files/${package}_$1_all.deb
+	local tar=$archive/files/${package}_$1.tar.xz
 
 	if [ ! -e "$tar" ]; then
-		step "fetching linux-source-6.1 $1" archive-source in_archive apt-get -q download "linux-source-6.1=$1"
-		dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/src/linux-source-6.1.tar.xz >"$tar.new"
+		step "fetching $package $1" archive-source in_archive apt-get -q download "$package=$1"
+		dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$package.tar.xz" >"$tar.new"
 		rm "$deb"
 		mv "$tar.new" "$tar"
 	fi
 	printf '%s\n' "$tar"
 }
 
-# archive_orig VERSION: fetch what Debian's linux VERSION is made from, stable's
-# own tarball but for the files that are not free; print its path
+# archive_orig SOURCE VERSION: fetch what VERSION of that source package is made from,
+# stable's own tarball but for the files that are not free; print its path
 archive_orig()
 {
-	local tar=$archive/files/linux_${1%-*}.orig.tar.xz
+	local tar=$archive/files/$1_${2%-*}.orig.tar.xz
 
-	[ -e "$tar" ] || in_archive apt-get -q source --only-source --download-only --tar-only "linux=$1" \
+	[ -e "$tar" ] || in_archive apt-get -q source --only-source --download-only --tar-only "$1=$2" \
 		>"$logs/archive-orig.log" 2>&1 || return
 	printf '%s\n' "$tar"
 }

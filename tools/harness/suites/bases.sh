@@ -44,7 +44,7 @@ compiles()
 # What the series edits, as it is in another tarball.
 catch_up()
 {
-	tar -C "$work/tree" -xf "$1" --strip-components=1 "${edited[@]/#/linux-source-6.1/}"
+	tar -C "$work/tree" -xf "$1" --strip-components=1 "${edited[@]/#/$package/}"
 }
 
 # try_base NAME TARBALL [TARBALL-TO-CATCH-UP-WITH]
@@ -70,27 +70,28 @@ newest_orig()
 {
 	local version
 	while read -r version; do
-		orig=$(archive_orig "$version") && { orig_version=$version; return; }
-		say "-- the archive lists linux $version, but its tarball cannot be had: see $logs/archive-orig.log"
-	done < <(archive_versions source linux | since "$oldest_base" | tac)
+		orig=$(archive_orig "$source" "$version") && { orig_version=$version; return; }
+		say "-- the archive lists $source $version, but its tarball cannot be had: see $logs/archive-orig.log"
+	done < <(archive_versions source "$source" | since "$oldest_base" | tac)
 	return 1
 }
 
 open_archive
-mapfile -t sources < <(archive_versions binary linux-source-6.1)
+source=$(archive_source_package)
+mapfile -t sources < <(archive_versions binary "$package")
 mapfile -t since_then < <(printf '%s\n' "${sources[@]}" | since "$oldest_base")
 first=${since_then[0]:-}
-[ -n "$first" ] || die "the archive has no linux-source-6.1 since $oldest_base"
-newest_orig || die "the archive has no tarball of linux since $oldest_base"
+[ -n "$first" ] || die "the archive has no $package since $oldest_base"
+newest_orig || die "the archive has no tarball of $source since $oldest_base"
 mails
 mapfile -t files < <(matching "$kernel_code.*\.c\$" "${edited[@]}" "${new[@]}")
 mapfile -t objs < <(objects_of "$work/stage" "${files[@]}")
 
 newest=${sources[-1]} oldest=${sources[0]}
 echo "1..$([ "$oldest" = "$first" ] && echo 6 || echo 8)"
-try_base "the newest linux-source-6.1, $newest" "$(archive_source "$newest")"
-try_base "linux-source-6.1 $first" "$(archive_source "$first")"
+try_base "the newest $package, $newest" "$(archive_source "$newest")"
+try_base "$package $first" "$(archive_source "$first")"
 [ "$oldest" = "$first" ] ||
-	try_base "the oldest linux-source-6.1, $oldest, caught up with $first" \
+	try_base "the oldest $package, $oldest, caught up with $first" \
 		"$(archive_source "$oldest")" "$(archive_source "$first")"
 try_base "the tarball of linux $orig_version" "$orig"
