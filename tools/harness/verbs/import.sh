@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# import.sh TREE [BRANCH [BASE]]: the commits BASE..BRANCH (base..HEAD) of a
-# git tree of the kernel become patches/$BASE and the new files of the series.
+# import.sh TREE [BRANCH [FIRST]]: the commits FIRST..BRANCH (base..HEAD) of a
+# git tree of the kernel become the patches in patches/$BASE and the new files
+# of the series.
 #
 # A commit stays in the topic where the patch of the same subject is. A new one comes
 # into the topic of the commit before it, or the one that a line "Topic: NAME" of its
