@@ -287,7 +287,7 @@ static bool take_number(struct parser *p, struct event_filter *f, const char *na
 		return not_understood(p);
 	errno = 0;
 	number = strtoull(p->at, &end, 0);
-	/* It makes a large number of one that is too far below 0. */
+	/* strtoull() makes a large number of one that is too far below 0. */
 	if (errno || (negative && (int64_t)number > 0) || !fit(f, number))
 		return wrong(p, "the number is too large for %s", name);
 	if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')

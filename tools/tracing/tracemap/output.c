@@ -299,7 +299,7 @@ void output_never_wait(struct output *out)
 	out->is_socket = S_ISSOCK(st.st_mode);
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
 		return;
-	/* It was closed, and is open for reading only: opened again it could be written to. */
+	/* A closed standard output is /dev/null for reading: opened again, it would take text. */
 	if ((fcntl(out->fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out->fd);

@@ -941,7 +941,7 @@ static bool command_goes_on(struct run *run)
 	       child->go < 0 && !stop_signals() && !child_ended(child);
 }
 
-/* It may use the instance until it ends. */
+/* The command may use the instance until it ends. */
 static void wait_for_command(struct run *run, const char *name)
 {
 	if (!command_goes_on(run))

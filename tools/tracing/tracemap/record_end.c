@@ -70,7 +70,7 @@ static void refresh_head(struct record_end *e)
 
 /* ---- Moving the data ---- */
 
-/* They are moved into the file, compressed, or written to a pipe, see struct trace_dat_watch. */
+/* The data are moved into the file, compressed, or written to a pipe: struct trace_dat_watch. */
 struct moving {
 	const char *file;
 	const char *what;

@@ -665,7 +665,7 @@ static int prepare(struct report *r, const char **tracer)
 	if (!r->file || choose_buffer(r))
 		return EXIT_FAILED;
 	clock = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->file) : NULL;
-	/* It matters to text alone. */
+	/* Only text depends on the tracer. */
 	*tracer = r->opt.json || r->opt.stats ? NULL : find_tracer(r);
 	ret = tracemap_decoder_new_tep(&r->decoder, tracecmd_get_tep(r->buffer), *tracer, clock);
 	if (ret) {
