@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/completion.sh: the completion of the tracemap command, by a bash that
-# somebody types into, in tmux, with a tracefs made of a few files.
+# checks/completion.sh: the completion of the tracemap command, in a bash in tmux, into
+# which this script types, with a tracefs made of a few files.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

@@ -121,7 +121,7 @@ holds()
 	! grep -qE 'not completed|too small|truncated|out of memory' "$work/said"
 }
 
-# An assertion does not hold, or somebody waits forever.
+# An assertion does not hold, or a process of the model waits forever.
 fails()
 {
 	explore "$@"

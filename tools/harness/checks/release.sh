@@ -16,7 +16,7 @@ release()
 	DRAFT=yes "$harness/verbs/release.sh" "$1"
 }
 
-# As somebody else, elsewhere and later would.
+# As another user would, in another folder and later.
 release_again()
 {
 	umask 077

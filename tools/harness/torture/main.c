@@ -4,7 +4,7 @@
  *
  * The module torture_event writes in every context. Meanwhile four observers
  * follow each CPU, at different speeds, a consumer takes its events by all ways
- * there are, and somebody resets, flips overwrite, maps, unmaps and takes CPUs
+ * there are, and a disturber resets, flips overwrite, maps, unmaps and takes CPUs
  * away. It ends after so many seconds, but not before all of that has happened.
  *
  * The same seed makes the same choices, not the same race: repeat it for longer.

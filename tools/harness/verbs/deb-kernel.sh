@@ -48,7 +48,7 @@ modules_kept()
 keep_modules()
 {
 	modules_kept >"$build/modules-kept"
-	# It asks about what is new, and gets the answer that it proposes.
+	# make asks about each new option, and gets the answer that it proposes.
 	(set +o pipefail; yes '' | kmake LSMOD="$build/modules-kept" localmodconfig)
 }
 

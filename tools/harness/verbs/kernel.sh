@@ -62,7 +62,7 @@ esac
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 # Two checkouts, or two cache folders, share what they compile.
 export CCACHE_BASEDIR=$cache CCACHE_NOHASHDIR=1
-# It asks the compiler for the headers, and does not run the preprocessor by itself first.
+# ccache asks the compiler for the headers, and does not run the preprocessor first.
 export CCACHE_DEPEND=1
 # At a place that is the same for all checkouts: make compiles all anew if it changes.
 cmp -s "$harness/shared/cc.sh" "$cache/cc" || {

@@ -16,7 +16,7 @@ out=$(realpath -m "${1:-$top/build/series-$linux}")
 name=$(git -C "$top" config user.name || :)
 email=$(git -C "$top" config user.email || :)
 if [ -z "$name" ] || [ -z "$email" ]; then
-	die "a patch is signed off by somebody: set git's user.name and user.email"
+	die "each patch is signed off with your name: set git's user.name and user.email"
 fi
 export GIT_AUTHOR_NAME=$name GIT_AUTHOR_EMAIL=$email
 export GIT_COMMITTER_NAME=$name GIT_COMMITTER_EMAIL=$email

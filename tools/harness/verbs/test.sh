@@ -218,7 +218,7 @@ rest_of_all()
 	suite debian
 	joined
 	suite mutants-programs
-	# It has two guests at once.
+	# This suite runs two guests at once.
 	suite mutants
 }
 
