@@ -22,19 +22,10 @@ static struct trace_array *trace_live_tr(struct file *filp)
 	return file_inode(filp)->i_private;
 }
 
-static bool trace_live_any_mapped(struct trace_array *tr)
-{
-	int cpu;
-
-	for_each_tracing_cpu(cpu) {
-		if (ring_buffer_mapped(tr->array_buffer.buffer, cpu))
-			return true;
-	}
-
-	return false;
-}
-
-/* Expand the buffer from its boot-time minimum, unless it is mapped already. */
+/*
+ * Expand the buffer from its boot-time minimum. Where a mapping, an observer or an
+ * open "trace" keeps it at that for now, it is observed as it is.
+ */
 static int trace_live_expand(struct trace_array *tr)
 {
 	int ret = 0;
@@ -42,10 +33,7 @@ static int trace_live_expand(struct trace_array *tr)
 	if (tr->flags & TRACE_ARRAY_FL_GLOBAL)
 		ret = trace_live_update_buffers(tr);
 
-	if (ret == -EBUSY && trace_live_any_mapped(tr))
-		ret = 0;
-
-	return ret;
+	return ret == -EBUSY ? 0 : ret;
 }
 
 static int tracing_live_open(struct inode *inode, struct file *filp)

@@ -55,12 +55,30 @@ static void expect_observed_as_it_is(struct __test_metadata *_metadata,
 	watcher_close(&w);
 }
 
+/* Observers open a buffer at its minimum on each CPU while something keeps it at that. */
+static void expect_observers_come(struct __test_metadata *_metadata, struct trace_instance *ti,
+				  const char *size)
+{
+	int fds[2], cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		fds[cpu] = live_file(ti, sysconf(_SC_NPROCESSORS_ONLN) > 1 ? cpu : 0);
+		EXPECT_LE(0, fds[cpu]) TH_LOG("%s", strerror(-fds[cpu]));
+	}
+	expect_size(_metadata, ti, size);
+	for (cpu = 0; cpu < 2; cpu++) {
+		if (fds[cpu] >= 0)
+			close(fds[cpu]);
+	}
+}
+
 /* A mapping of a buffer at its minimum works. */
 static void expect_minimum_works(struct __test_metadata *_metadata,
 				 struct trace_instance *ti, const char *size)
 {
 	struct tally tally = { .next = ti->seq };
 	struct mapped_buffer mb;
+	int observer;
 
 	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, O_NONBLOCK));
 	EXPECT_LT(1, mb.meta->nr_subbufs);
@@ -75,7 +93,23 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	EXPECT_EQ(-EBUSY, instance_write(ti, SOME_EVENT, "1"));
 	EXPECT_EQ(-EBUSY, instance_write(ti, "buffer_size_kb", "1000"));
 	expect_size(_metadata, ti, size);
+	/* An observer that came meanwhile is all that keeps the buffer as it is. */
+	observer = live_file(ti, ti->cpu);
+	ASSERT_LE(0, observer);
 	buffer_unmap(&mb);
+	expect_observers_come(_metadata, ti, size);
+	close(observer);
+}
+
+/* LIVE-40: An open "trace" refuses another size, too. */
+static void expect_observed_beside_trace(struct __test_metadata *_metadata,
+					 struct trace_instance *ti, const char *size)
+{
+	int fd = instance_file(ti, "trace", O_RDONLY);
+
+	ASSERT_LE(0, fd);
+	expect_observers_come(_metadata, ti, size);
+	close(fd);
 }
 
 /* MAP-28, MAP-29, LIVE-40: The next test shows that it is not stuck at that. */
@@ -98,6 +132,7 @@ TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 		ASSERT_EQ(0, run_on_cpu(top.cpu));
 		expect_minimum_works(_metadata, &top, size);
 	}
+	expect_observed_beside_trace(_metadata, &top, size);
 	close(top.marker);
 }
 

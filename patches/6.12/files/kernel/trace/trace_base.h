@@ -18,11 +18,6 @@ static inline int trace_live_update_buffers(struct trace_array *tr)
 	return tracing_update_buffers(tr);
 }
 
-static inline bool ring_buffer_mapped(struct trace_buffer *buffer, int cpu)
-{
-	return ring_buffer_is_mapped(buffer, cpu);
-}
-
 /* Count a user that needs the buffer to stay in place. Fails if there is a snapshot user. */
 static inline int trace_mapping_get(struct trace_array *tr)
 {
