@@ -579,16 +579,16 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
  * on @cpu that disables interrupts for short times only. The index stays for later
  * observers until the buffer is resized.
  *
- * Context: Sleeps, killably while the work item waits for its turn. Takes
- * buffer->mutex, cpu_buffer->mapping_lock, cpus_read_lock() and
- * cpu_buffer->live_lock.
+ * Context: Sleeps, killably while the work item waits for its turn. Takes what
+ * rb_hold_subbufs() takes, cpus_read_lock() and cpu_buffer->live_lock.
  *
  * Return: the observer, or an ERR_PTR() of
  *   -EBUSY	    there are too many mappings to count, or NMIs wrote to the
  *		    buffer during each try to make the index
  *   -EINTR	    the caller was killed
  *   -EINVAL	    there is no buffer for @cpu
- *   -ENODEV	    the ring buffer is corrupt; the kernel has warned about it
+ *   -ENODEV	    the ring buffer is corrupt, of which the kernel has warned, or in
+ *		    memory reserved at boot
  *   -ENOMEM	    no memory for the observer or the index
  *   -EOPNOTSUPP    the data caches of this machine may alias, so that user space
  *		    would not see what the kernel stores
@@ -642,7 +642,7 @@ struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
  * ring_buffer_observer_free - end an observer
  * @observer: the observer; no task sleeps on it
  *
- * Context: May sleep. Takes wait.lock and cpu_buffer->mapping_lock.
+ * Context: May sleep. Takes wait.lock and what rb_release_subbufs() takes.
  */
 void ring_buffer_observer_free(struct ring_buffer_observer *observer)
 {
