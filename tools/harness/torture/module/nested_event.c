@@ -9,6 +9,9 @@
  * was written: each event once, whole, at no earlier time than the one before it,
  * and all of them as soon as the task has committed its own.
  *
+ * Or it lets a task on another CPU read all that there was, from a buffer that is full and
+ * not overwritten: after that there has to be room for as much as ever.
+ *
  * The results are lines of the kernel's log, "nested_event: ok NAME" and "nested_event:
  * not ok NAME". insmod ends when all have been told.
  */
@@ -16,6 +19,7 @@
 #include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/ring_buffer.h>
@@ -35,6 +39,8 @@
 #define NEVER		ULONG_MAX
 #define WORDS_MAX	16
 #define EVENTS_MAX	1024
+/* Of all words, in a sub-buffer */
+#define SUBBUF_EVENTS	(PAGE_SIZE / 72)
 
 /* What an event says: how many words, and which number in each of them. */
 struct nested_payload {
@@ -43,7 +49,7 @@ struct nested_payload {
 };
 
 /* Who interrupts whom. */
-enum nested_by { BY_NMI, BY_IRQ, BY_IRQ_AND_NMI, NR_BY };
+enum nested_by { BY_NMI, BY_IRQ, BY_IRQ_AND_NMI, NR_BY, BY_READER = NR_BY };
 
 static const char * const by_names[NR_BY] = { "nmi", "irq", "irq_and_nmi" };
 
@@ -82,6 +88,13 @@ static struct {
 	bool		refused;	/* for one there was no room */
 	bool		late;		/* the interrupt came when the event was written */
 } written;
+
+/* The task that reads meanwhile. */
+static struct {
+	int		cpu;		/* of the writer, if it is to read, or -1 */
+	unsigned int	count;		/* of events, with which it is done */
+	const char	*wrong;		/* with what it has read */
+} reader = { .cpu = -1 };
 
 static void nested_keep(u32 seq)
 {
@@ -155,33 +168,6 @@ static void write_from_irq(struct irq_work *irq_work)
 	trap.in_irq = false;
 }
 
-static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
-{
-	struct die_args *args = data;
-	unsigned long *dr6 = (unsigned long *)args->err;
-	unsigned long at = trap.in_irq ? trap.irq_at : trap.at;
-
-	if (val != DIE_DEBUG || !(*dr6 & DR_STEP))
-		return NOTIFY_DONE;
-	*dr6 &= ~DR_STEP;
-	if (!trap.on) {
-		args->regs->flags &= ~X86_EFLAGS_TF;
-		return NOTIFY_STOP;
-	}
-	if (trap.seen++ == at) {
-		if (trap.in_irq || trap.by == BY_NMI)
-			write_plain(2);
-		else
-			irq_work_queue(&work);
-	}
-	/* What comes after is as ever. An interrupt returns to the flags it came with. */
-	if (trap.seen > at)
-		args->regs->flags &= ~X86_EFLAGS_TF;
-	return NOTIFY_STOP;
-}
-
-static struct notifier_block trap_notifier = { .notifier_call = handle_trap };
-
 static const char *check_event(struct ring_buffer_event *event, u32 *seq)
 {
 	struct nested_payload *payload = ring_buffer_event_data(event);
@@ -198,6 +184,65 @@ static const char *check_event(struct ring_buffer_event *event, u32 *seq)
 		return "an event that was not written, or twice";
 	return NULL;
 }
+
+/* NULL, or what is wrong with one of so many events. */
+static const char *read_events(int cpu, unsigned int count)
+{
+	struct ring_buffer_event *event;
+	const char *wrong = NULL;
+	u32 seq;
+
+	while (!wrong && count--) {
+		event = ring_buffer_consume(buffer, cpu, NULL, NULL);
+		wrong = event ? check_event(event, &seq) : "an event is missing";
+	}
+	return wrong;
+}
+
+/*
+ * Wait for the reader. It may have to wait itself for this writer to go on, once it has all but
+ * the sub-buffer that is being written.
+ */
+static void let_it_be_read(int cpu)
+{
+	unsigned int waited;
+
+	WRITE_ONCE(reader.cpu, cpu);
+	for (waited = 0; waited < 100000 && READ_ONCE(reader.cpu) >= 0; waited += 10) {
+		udelay(10);
+		if (ring_buffer_entries_cpu(buffer, cpu) <= SUBBUF_EVENTS && waited < 99900)
+			waited = 99900;
+	}
+}
+
+static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
+{
+	struct die_args *args = data;
+	unsigned long *dr6 = (unsigned long *)args->err;
+	unsigned long at = trap.in_irq ? trap.irq_at : trap.at;
+
+	if (val != DIE_DEBUG || !(*dr6 & DR_STEP))
+		return NOTIFY_DONE;
+	*dr6 &= ~DR_STEP;
+	if (!trap.on) {
+		args->regs->flags &= ~X86_EFLAGS_TF;
+		return NOTIFY_STOP;
+	}
+	if (trap.seen++ == at) {
+		if (trap.by == BY_READER)
+			let_it_be_read(smp_processor_id());
+		else if (trap.in_irq || trap.by == BY_NMI)
+			write_plain(2);
+		else
+			irq_work_queue(&work);
+	}
+	/* What comes after is as ever. An interrupt returns to the flags it came with. */
+	if (trap.seen > at)
+		args->regs->flags &= ~X86_EFLAGS_TF;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block trap_notifier = { .notifier_call = handle_trap };
 
 /* NULL, or what is wrong. Of the events that were overwritten the count is known. */
 static const char *check_buffer(int cpu, bool overwrite)
@@ -325,6 +370,96 @@ static const struct nested_case cases[] = {
 	  .stride = 1, .discard = true },
 };
 
+/* Returns how many events the buffer takes. */
+static unsigned int fill_up(void)
+{
+	u32 first = next_seq;
+
+	for (written.refused = false; !written.refused;)
+		write_plain(WORDS_MAX);
+	return next_seq - first - 1;
+}
+
+/* One event that finds the buffer full, which is read meanwhile, or after it. */
+static const char *read_at(unsigned long at, unsigned long *traps, unsigned int *room)
+{
+	const char *wrong;
+	int cpu;
+
+	bitmap_zero(written.kept, EVENTS_MAX);
+	reader.wrong = NULL;
+	next_seq = 0;
+	migrate_disable();
+	cpu = smp_processor_id();
+	reader.count = fill_up();
+
+	preempt_disable();
+	trap.by = BY_READER;
+	trap.seen = 0;
+	trap.at = at;
+	write_stepped(WORDS_MAX, false);
+	*traps = trap.seen;
+	preempt_enable();
+
+	while (READ_ONCE(reader.cpu) >= 0)
+		msleep(1);
+	wrong = at == NEVER ? read_events(cpu, reader.count) : reader.wrong;
+	*room = fill_up();
+	if (!wrong)
+		wrong = read_events(cpu, bitmap_weight(written.kept, EVENTS_MAX));
+	migrate_enable();
+	return wrong;
+}
+
+static int read_when_asked(void *unused)
+{
+	while (!kthread_should_stop()) {
+		if (READ_ONCE(reader.cpu) >= 0) {
+			reader.wrong = read_events(reader.cpu, reader.count);
+			smp_store_release(&reader.cpu, -1);
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static const char *interrupt_to_read_at(unsigned long at, unsigned long *traps, unsigned int *room)
+{
+	const char *wrong;
+
+	buffer = ring_buffer_alloc(3 * PAGE_SIZE, 0);
+	if (!buffer)
+		return "no memory";
+	wrong = read_at(at, traps, room);
+	ring_buffer_free(buffer);
+	return wrong;
+}
+
+static void run_reader(void)
+{
+	unsigned int room = 0, left;
+	unsigned long traps = 0, seen, at;
+	struct task_struct *task = kthread_run(read_when_asked, NULL, "nested_reader");
+	const char *wrong = IS_ERR(task) ? "no task" : NULL;
+
+	if (!wrong)
+		wrong = interrupt_to_read_at(NEVER, &traps, &room);
+	for (at = 0; !wrong && at < traps; at++) {
+		wrong = interrupt_to_read_at(at, &seen, &left);
+		/* The event itself may have got in. */
+		if (!wrong && left + 1 < room)
+			wrong = "a part of the buffer is not used";
+		cond_resched();
+	}
+	if (!IS_ERR(task))
+		kthread_stop(task);
+	if (wrong)
+		pr_info("nested_event: # %s, at instruction %lu of %lu\n", wrong, at - 1, traps);
+	pr_info("nested_event: %sok nested.finds_it_full.reader\n", wrong ? "not " : "");
+	if (!wrong)
+		pr_info("nested_event: # %lu instructions, room for %u events\n", traps, room);
+}
+
 static int __init nested_event_init(void)
 {
 	unsigned int i;
@@ -335,6 +470,8 @@ static int __init nested_event_init(void)
 		if (!only || only == i + 1)
 			run_case(&cases[i / NR_BY], i % NR_BY);
 	}
+	if (!only || only == i + 1)
+		run_reader();
 	unregister_die_notifier(&trap_notifier);
 	return 0;
 }
