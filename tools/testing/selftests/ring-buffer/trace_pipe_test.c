@@ -184,7 +184,10 @@ TEST_F(pipe, read_waits_again_when_another_reader_was_faster)
 	munmap(stop, sizeof(*stop));
 }
 
-/* The number of the last event of ours in what a splice gave, or an errno. */
+/*
+ * The number of the last event of ours in what a splice gave, its lowest byte, or an errno. That
+ * byte is in all of the payload behind the number, in whatever order the number has its own.
+ */
 static long spliced_event(int fd, int *pipes, size_t len)
 {
 	char text[PIPE_BYTES + 1], tag[32], *p, *last = NULL;
@@ -197,7 +200,7 @@ static long spliced_event(int fd, int *pipes, size_t len)
 	text[got] = '\0';
 	snprintf(tag, sizeof(tag), "# %x buf: ", EVENT_TAG);
 	for (p = text; (p = strstr(p, tag)); p++)
-		last = p + strlen(tag);
+		last = p + strlen(tag) + strlen("00 ") * sizeof(uint32_t);
 	return last ? strtol(last, NULL, 16) : -ENOENT;
 }
 
