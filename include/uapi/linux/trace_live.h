@@ -83,10 +83,11 @@
  *	if (final) go to NEXT, else there is nothing more for now
  *
  * What was copied or parsed is not good until CHECK has passed. Until then the
- * bytes may be anything: a parser has to stop at the first record whose length is
- * 0 or that ends beyond end. A sub-buffer may end in padding, even while it is
- * being written. size does not count that padding, but the commit word may. That is
- * why CHECK loads commit_generation again: once the writer has left a sub-buffer, a
+ * bytes may be anything: a parser has to stop at the first record that ends beyond
+ * end, at one whose array[0] it needs and which lies beyond end, and at one whose
+ * array[0] is less than 4. A sub-buffer may end in padding, even while it is being
+ * written. size does not count that padding, but the commit word may. That is why
+ * CHECK loads commit_generation again: once the writer has left a sub-buffer, a
  * consumer may store the number of lost events behind its records, over padding
  * that the commit word counted.
  *
