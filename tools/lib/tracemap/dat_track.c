@@ -231,12 +231,15 @@ void dat_track_settle(struct dat_track *track)
 
 /* ---- Batches ---- */
 
-/* Count the loss that the batch tells, and that the buffer was emptied. */
+/*
+ * Count the loss that the batch tells, and that the buffer was emptied: not before anything was
+ * taken of it, as some tracers do when they start.
+ */
 static void count_missed(struct dat_track *track)
 {
 	const struct tracemap_batch *batch = track->batch;
 
-	track->emptied += batch->flags & TRACEMAP_RESET ? 1 : 0;
+	track->emptied += batch->flags & TRACEMAP_RESET && (track->events || track->taken);
 	losses_told(&track->dat->losses, batch->cpu, batch->missed);
 	track->owed.looked &= !batch->missed;
 	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
