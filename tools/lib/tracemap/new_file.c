@@ -48,6 +48,17 @@ static int link_to(const struct new_file *f, const char *path)
 	return linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
+/* Where rename(2) knows no RENAME_NOREPLACE, as on NFS and 9p: a link replaces nothing, either. */
+static int rename_new(const char *from, const char *to)
+{
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL || link(from, to))
+		return -errno;
+	unlink(from);
+	return 0;
+}
+
 int new_file_name(struct new_file *f, bool is_new)
 {
 	bool named = is_named(f);
@@ -56,7 +67,9 @@ int new_file_name(struct new_file *f, bool is_new)
 	if (ret != -EEXIST || (!named && is_new))
 		goto out;
 	ret = named ? 0 : link_to(f, f->name);
-	if (!ret && renameat2(AT_FDCWD, f->name, AT_FDCWD, f->path, is_new ? RENAME_NOREPLACE : 0))
+	if (!ret && is_new)
+		ret = rename_new(f->name, f->path);
+	else if (!ret && renameat2(AT_FDCWD, f->name, AT_FDCWD, f->path, 0))
 		ret = -errno;
 	if (ret)
 		return ret;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "new_file.h"
 #include "subbuf_make.h"
 #include "trace_dat_send.h"
 
@@ -368,9 +369,19 @@ int __wrap_fdatasync(int fd)
 	return -1;
 }
 
-/* A file system that makes no files without a name. */
+/* A file system such as NFS: without files that have no name, and RENAME_NOREPLACE. */
 static bool names_all;
 __typeof__(open) __real_open64;
+__typeof__(renameat2) __real_renameat2;
+
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags)
+{
+	if (names_all && flags) {
+		errno = EINVAL;
+		return -1;
+	}
+	return __real_renameat2(from_dir, from, to_dir, to, flags);
+}
 
 int __wrap_open64(const char *path, int flags, ...)
 {
@@ -1044,13 +1055,40 @@ static void test_replace(const char *folder)
 	end(&r);
 }
 
+/* A file that must not exist yet, written as snap does. */
+static int name_new(const char *path, const char *text)
+{
+	struct new_file f;
+	int ret;
+
+	CHECK(!new_file_begin(&f, path) && write(f.fd, text, strlen(text)) > 0);
+	ret = new_file_name(&f, true);
+	new_file_end(&f);
+	return ret;
+}
+
+static void test_name_new(const char *folder)
+{
+	char path[320];
+	struct recorded r;
+
+	begin(&r, folder);
+	snprintf(path, sizeof(path), "%s/snap.dat", r.dir);
+	CHECK(!name_new(path, "first") && name_new(path, "second") == -EEXIST);
+	check_file(&r, "snap.dat", "first");
+	check_no_new(&r);
+	end(&r);
+}
+
 static void test_all(const char *folder)
 {
 	test_send(folder);
 	test_replace(folder);
+	test_name_new(folder);
 	names_all = true;
 	test_send(folder);
 	test_replace(folder);
+	test_name_new(folder);
 	names_all = false;
 	test_names(folder);
 	test_in(folder);
