@@ -46,6 +46,7 @@ struct snap {
 	struct tracemap_decoder *decoder;
 	struct output out;
 	struct taken *taken;		/* by the index of the CPU, while it is printed */
+	bool written;			/* by a recorder, which then failed to remove the oldest */
 	bool lost;
 	bool failed;
 };
@@ -228,40 +229,66 @@ static int check_folder(const struct snap *s)
 	return ret;
 }
 
-static int make_room(struct snap *s, const struct snap_data *d)
+/* Returns how many files were removed, or a negative errno that was reported. */
+static int make_room(const struct snap *s, const struct snap_data *d, const char *name)
 {
-	uint64_t size = snap_data_size(d);
-	int ret = snap_keep_make_room(s->opt.output, &s->opt.limits, size);
+	int ret = snap_keep_make_room(s->opt.output, &s->opt.limits, name, snap_data_size(d));
 
-	if (ret == -EFBIG)
-		say("a snapshot of %llu bytes does not fit into --size: nothing was written",
-		    (unsigned long long)size);
-	else if (ret)
+	if (ret < 0)
 		complain(ABOUT_OUTPUT, ret, "%s: removing the oldest", s->opt.output);
 	return ret;
 }
 
+/* If two snapshots come in the same millisecond, the second one waits. */
+static int write_new(const struct snap *s, const struct snap_data *d, char **name)
+{
+	int ret = -EEXIST;
+
+	for (int tries = 0; tries < 1000 && ret == -EEXIST; tries++) {
+		if (tries)
+			usleep(1000);
+		free(*name);
+		*name = snap_keep_name(s->opt.output);
+		ret = *name ? snap_data_write_new(d, *name) : -ENOMEM;
+	}
+	return ret;
+}
+
 /*
- * If two snapshots come in the same millisecond, the second one waits. An older file may be
- * removed to make room; after that, one signal no longer ends the snapshot.
+ * The oldest file goes when the new one has its name, or before, where the disk has no room for
+ * both; after that, one signal no longer ends the snapshot.
  */
+static int write_named(struct snap *s, struct snap_data *d, char **name)
+{
+	int ret = write_new(s, d, name), removed = 0;
+
+	if (ret == -ENOSPC || ret == -EDQUOT)
+		removed = make_room(s, d, *name);
+	if (removed > 0) {
+		d->signals = 1;
+		ret = write_new(s, d, name);
+	}
+	if (ret)
+		return snap_data_not_written(*name ? *name : s->opt.output, ret);
+	s->written = true;
+	if (!s->opt.quiet)
+		snapshot_say(&s->shot, *name);
+	ret = make_room(s, d, *name);
+	return ret < 0 ? ret : 0;
+}
+
 static int write_by_time(struct snap *s, struct snap_data *d)
 {
-	int ret = make_room(s, d), tries;
+	char *name = NULL;
+	int ret;
 
-	d->signals = 1;
-	if (!ret)
-		ret = -EEXIST;
-	for (tries = 0; tries < 1000 && ret == -EEXIST; tries++) {
-		char *name = snap_keep_name(s->opt.output);
-
-		ret = name ? snap_data_write(d, name, true) : -ENOMEM;
-		if (!ret && !s->opt.quiet)
-			snapshot_say(&s->shot, name);
-		free(name);
-		if (ret == -EEXIST)
-			usleep(1000);
+	if (!snap_keep_fits(&s->opt.limits, snap_data_size(d))) {
+		say("a snapshot of %llu bytes does not fit into --size: nothing was written",
+		    (unsigned long long)snap_data_size(d));
+		return -EFBIG;
 	}
+	ret = write_named(s, d, &name);
+	free(name);
 	return ret;
 }
 
@@ -281,7 +308,7 @@ static int write_snapshot(struct snap *s)
 	if (!ret && snap_waits(&s->opt.cause))
 		ret = write_by_time(s, d);
 	else if (!ret)
-		ret = snap_data_write(d, s->opt.output, false);
+		ret = snap_data_write(d, s->opt.output);
 	snap_data_free(d);
 	free(d);
 	return ret;
@@ -298,11 +325,11 @@ static void say_why_none(const struct snap *s)
 }
 
 /* Count events that a failed output lost, too: no other reader gets them any more. */
-static void say_taken(struct snap *s, int error)
+static void say_taken(struct snap *s, bool written)
 {
 	if (s->opt.output)
 		snapshot_say_taken(&s->shot, s->request.name, "written",
-				   error ? 0 : s->shot.events);
+				   written ? s->shot.events : 0);
 	else
 		snapshot_say_taken(&s->shot, s->request.name, "printed", s->out.events);
 }
@@ -327,6 +354,7 @@ static int take(struct snap *s)
 	bool names = s->opt.output && snap_waits(&s->opt.cause);
 	int ret = check_output(s);
 
+	s->written = false;
 	if (!ret)
 		ret = snapshot_open(&s->shot, &s->request);
 	if (!ret)
@@ -336,7 +364,7 @@ static int take(struct snap *s)
 	if (!ret && !s->opt.quiet)
 		say_why_none(s);
 	if (ret || !s->opt.quiet)
-		say_taken(s, ret);
+		say_taken(s, !ret || s->written);
 	if (!ret && s->shot.stopped)
 		ret = taking_stopped(s);
 	if (ret == -EPIPE)

@@ -323,12 +323,19 @@ static int write_regular(const struct snap_data *d, const char *path, bool is_ne
 	if (!ret)
 		ret = new_file_name(&f, is_new);
 	new_file_end(&f);
-	if (ret == -EEXIST && is_new)
-		return ret;
-	if (ret)
-		say("%s: %s: nothing was written", path,
-		    ret == -EINTR ? "a signal came" : strerror(-ret));
 	return ret;
+}
+
+int snap_data_write_new(const struct snap_data *d, const char *path)
+{
+	return write_regular(d, path, true);
+}
+
+int snap_data_not_written(const char *path, int error)
+{
+	say("%s: %s: nothing was written", path,
+	    error == -EINTR ? "a signal came" : strerror(-error));
+	return error;
 }
 
 /* A pipe, a terminal, a device. Its reader may take nothing for ever. */
@@ -346,7 +353,7 @@ static int write_other(const struct snap_data *d, const char *path, int fd)
 	return ret;
 }
 
-int snap_data_write(const struct snap_data *d, const char *path, bool is_new)
+int snap_data_write(const struct snap_data *d, const char *path)
 {
 	struct stat st;
 	int fd, ret;
@@ -360,6 +367,9 @@ int snap_data_write(const struct snap_data *d, const char *path, bool is_new)
 			close(fd);
 		return ret;
 	}
-	ret = is_new ? 0 : recording_check(path, false);
-	return ret ? ret : write_regular(d, path, is_new);
+	ret = recording_check(path, false);
+	if (ret)
+		return ret;
+	ret = write_regular(d, path, false);
+	return ret ? snap_data_not_written(path, ret) : 0;
 }

@@ -46,10 +46,15 @@ uint64_t snap_data_size(const struct snap_data *d);
 
 /*
  * Write the file, to standard output if @path is "-". A regular file of that name then has
- * all of it or is as it was before, whatever ends the program. With @is_new the file must
- * not exist yet. Returns 0, or a negative errno, which was reported except for -EEXIST,
- * and for -EPIPE: the reader of a pipe has ended.
+ * all of it or is as it was before, whatever ends the program. Returns 0, or a negative errno,
+ * which was reported except for -EPIPE: the reader of a pipe has ended.
  */
-int snap_data_write(const struct snap_data *d, const char *path, bool is_new);
+int snap_data_write(const struct snap_data *d, const char *path);
+
+/* Write a file that must not exist yet. Returns 0, or a negative errno that was not reported. */
+int snap_data_write_new(const struct snap_data *d, const char *path);
+
+/* Report that it failed. Returns @error. */
+int snap_data_not_written(const char *path, int error);
 
 #endif /* _TRACEMAP_SNAP_FILE_H */

@@ -19,10 +19,18 @@
 /* The pattern of a name: each 0 stands for a digit */
 static const char pattern[] = "-00000000-000000.000";
 
+/* The name without the folders */
+static const char *file_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* Returns where the suffix of the name begins: ".dat", or the end. */
 static size_t stem_of(const char *path)
 {
-	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *file = file_of(path);
 	const char *dot = strrchr(file, '.');
 
 	return dot && dot != file ? (size_t)(dot - path) : strlen(path);
@@ -88,14 +96,14 @@ static void look_at(struct kept *k, int folder, const char *name)
 		snprintf(k->oldest, sizeof(k->oldest), "%s", name);
 }
 
-static void look(struct kept *k, DIR *dir, const char *file)
+static void look(struct kept *k, DIR *dir, const char *file, const char *name)
 {
 	struct dirent *entry;
 
 	*k = (struct kept){ .nr = 0 };
 	rewinddir(dir);
 	while ((entry = readdir(dir))) {
-		if (is_ours(entry->d_name, file))
+		if (is_ours(entry->d_name, file) && strcmp(entry->d_name, name))
 			look_at(k, dirfd(dir), entry->d_name);
 	}
 }
@@ -108,14 +116,14 @@ static int is_too_much(const struct kept *k, const struct snap_limits *limits, u
 
 /* Another recorder of such files, or the user, may have removed it meanwhile. */
 static int remove_oldest(DIR *dir, const char *file, const struct snap_limits *limits,
-			 uint64_t size)
+			 const char *name, uint64_t size)
 {
 	struct kept k;
 
-	for (;;) {
-		look(&k, dir, file);
-		if (!is_too_much(&k, limits, size))
-			return 0;
+	for (int removed = 0; ; removed++) {
+		look(&k, dir, file, name);
+		if (!k.nr || !is_too_much(&k, limits, size))
+			return removed;
 		if (unlinkat(dirfd(dir), k.oldest, 0) && errno != ENOENT)
 			return -errno;
 	}
@@ -133,18 +141,20 @@ int snap_keep_check(const char *path)
 	return ret;
 }
 
-int snap_keep_make_room(const char *path, const struct snap_limits *limits, uint64_t size)
+bool snap_keep_fits(const struct snap_limits *limits, uint64_t size)
 {
-	const char *file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	char *copy;
-	DIR *dir;
-	int ret;
+	return !limits->size || size <= limits->size;
+}
 
-	if (limits->size && size > limits->size)
-		return -EFBIG;
-	copy = strdup(path);
-	dir = copy ? opendir(dirname(copy)) : NULL;
-	ret = dir ? remove_oldest(dir, file, limits, size) : copy ? -errno : -ENOMEM;
+int snap_keep_make_room(const char *path, const struct snap_limits *limits, const char *name,
+			uint64_t size)
+{
+	char *copy = strdup(path);
+	DIR *dir = copy ? opendir(dirname(copy)) : NULL;
+	int ret = copy ? -errno : -ENOMEM;
+
+	if (dir)
+		ret = remove_oldest(dir, file_of(path), limits, file_of(name), size);
 	if (dir)
 		closedir(dir);
 	free(copy);

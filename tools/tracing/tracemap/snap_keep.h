@@ -6,6 +6,7 @@
 #ifndef _TRACEMAP_SNAP_KEEP_H
 #define _TRACEMAP_SNAP_KEEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -27,10 +28,15 @@ char *snap_keep_name(const char *path);
 /* Whether files can be made and removed in the folder of @path: 0 or a negative errno. */
 int snap_keep_check(const char *path);
 
+/* Whether a file of @size bytes may be there at all */
+bool snap_keep_fits(const struct snap_limits *limits, uint64_t size);
+
 /*
- * Remove the oldest of the files with such names, until there is room for one more of @size
- * bytes. Returns 0, -EFBIG if there cannot be room, or another negative errno.
+ * Remove the oldest of the files with such names, until there is room for the file @name of
+ * @size bytes, which may have been written already and is never removed. Returns how many were
+ * removed, or a negative errno.
  */
-int snap_keep_make_room(const char *path, const struct snap_limits *limits, uint64_t size);
+int snap_keep_make_room(const char *path, const struct snap_limits *limits, const char *name,
+			uint64_t size);
 
 #endif /* _TRACEMAP_SNAP_KEEP_H */

@@ -104,37 +104,56 @@ static void make_some(void)
 	make_file(dir, "t-20261125-000000.000", "mine");
 }
 
+static int room(const struct snap_limits *limits, const char *name, uint64_t size)
+{
+	return snap_keep_make_room(at("t.dat"), limits, name, size);
+}
+
+/* The new file is there, and stays, even if the clock was set back. */
+static void test_room_beside(void)
+{
+	const struct snap_limits limits = { .keep = 1 };
+	char name[240];
+
+	make_file(dir, "t-20261125-000000.005.dat", "old");
+	make_file(dir, "t-20261125-000000.004.dat", "new");
+	snprintf(name, sizeof(name), "%s", at("t-20261125-000000.004.dat"));
+	CHECK(room(&limits, name, 3) == 1 && is_there("t-20261125-000000.004.dat"));
+	CHECK(room(&limits, name, 3) == 0 && is_there("t-20261125-000000.004.dat"));
+	CHECK(!unlink(name) && files() == 5);
+}
+
 static void test_room(void)
 {
 	struct snap_limits limits = { .keep = 0 };
+	const char *none = "t-20261125-000000.009.dat";
 
 	make_some();
-	at("t.dat");
-	CHECK(!snap_keep_make_room(path, &limits, 1000) && files() == 8);
+	CHECK(room(&limits, none, 1000) == 0 && files() == 8);
 	limits.keep = 4;
-	CHECK(!snap_keep_make_room(path, &limits, 1000) && files() == 8);
+	CHECK(room(&limits, none, 1000) == 0 && files() == 8);
 	limits.keep = 3;
 	other_is_first = true;
-	CHECK(!snap_keep_make_room(path, &limits, 1000) && files() == 7);
+	CHECK(room(&limits, none, 1000) == 1 && files() == 7);
 	CHECK(!other_is_first);
 	CHECK(!is_there("t-20261125-000000.001.dat") && is_there("t-20261125-000000.002.dat"));
 	at("t.dat");
 	limits = (struct snap_limits){ .size = 12 };
-	CHECK(!snap_keep_make_room(path, &limits, 4) && files() == 7);
-	CHECK(!snap_keep_make_room(path, &limits, 5) && files() == 6);
+	CHECK(room(&limits, none, 4) == 0 && files() == 7);
+	CHECK(room(&limits, none, 5) == 1 && files() == 6);
 	CHECK(is_there("t-20261125-000000.003.dat"));
-	at("t.dat");
-	CHECK(snap_keep_make_room(path, &limits, 13) == -EFBIG && files() == 6);
-	CHECK(!snap_keep_make_room(path, &limits, 12) && files() == 5);
+	CHECK(snap_keep_fits(&limits, 12) && !snap_keep_fits(&limits, 13));
+	CHECK(room(&limits, none, 12) == 1 && files() == 5);
 	limits.keep = 1;
-	CHECK(!snap_keep_make_room(path, &limits, 12) && files() == 5);
-	at("t.dat");
+	CHECK(room(&limits, none, 12) == 0 && files() == 5);
+	CHECK(room(&limits, none, 13) == 0 && files() == 5);
+	test_room_beside();
 	CHECK(!snap_keep_check(path) && !snap_keep_check("t.dat"));
 	at("t.dat/t.dat");
 	CHECK(snap_keep_check(path) < 0);
 	at("none/t.dat");
 	CHECK(snap_keep_check(path) == -ENOENT);
-	CHECK(snap_keep_make_room(path, &limits, 1) == -ENOENT);
+	CHECK(snap_keep_make_room(path, &limits, none, 1) == -ENOENT);
 }
 
 /* A folder that looks like tracefs. */
