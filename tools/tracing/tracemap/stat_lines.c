@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "json_string.h"
 #include "stat.h"
 
@@ -173,10 +174,9 @@ static void print_row(FILE *to, const struct panel *p, const struct gauge *g,
 void stat_print_rows(FILE *to, const struct watch *w)
 {
 	char clock[16], mapped_by[512];
-	time_t now = time(NULL);
 	struct gauge all;
 
-	strftime(clock, sizeof(clock), "%T", localtime(&now));
+	time_of_day(clock);
 	for (unsigned int i = 0; i < w->nr; i++) {
 		const struct panel *p = &w->panels[i];
 

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "advice.h"
+#include "clock.h"
 #include "stat.h"
 
 /* Columns of the row beside bar and mappers; those two share what is left. */
@@ -180,10 +180,9 @@ static void draw_panel(struct drawing *d, const struct watch *w, unsigned int nr
 
 static void draw_title(struct drawing *d)
 {
-	time_t now = time(NULL);
 	char clock[16], title[128];
 
-	strftime(clock, sizeof(clock), "%T", localtime(&now));
+	time_of_day(clock);
 	snprintf(title, sizeof(title), "tracemap stat   ?: help, q: quit   sorted by %s",
 		 sort_names[d->look->sort]);
 	screen_colour(d->s, COLOUR_REVERSE);

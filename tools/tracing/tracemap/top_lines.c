@@ -10,6 +10,7 @@
 
 #include <event-parse.h>
 
+#include "clock.h"
 #include "json_string.h"
 #include "top.h"
 
@@ -202,10 +203,9 @@ static void print_header(FILE *to, const struct top_view *v)
 
 void top_print_rows(FILE *to, const struct top_view *v, bool header)
 {
-	time_t now = time(NULL);
 	char clock[16];
 
-	strftime(clock, sizeof(clock), "%T", localtime(&now));
+	time_of_day(clock);
 	if (header)
 		print_header(to, v);
 	if (!v->latency) {

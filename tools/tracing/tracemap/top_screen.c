@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "spark.h"
 #include "top.h"
 
@@ -65,10 +65,9 @@ static void draw_help(struct screen *s, FILE *out, bool latency)
 
 static void draw_title(struct screen *s, FILE *out, const struct top_view *v)
 {
-	time_t now = time(NULL);
 	char clock[16], title[512];
 
-	strftime(clock, sizeof(clock), "%T", localtime(&now));
+	time_of_day(clock);
 	if (v->latency)
 		snprintf(title, sizeof(title), "tracemap top   ?: help, q: quit   %s to %s by %s",
 			 v->between[0], v->between[1], v->key);
