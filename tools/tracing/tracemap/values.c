@@ -91,7 +91,7 @@ int value_seconds(const char *option, const char *text, double *seconds)
 		const char *name;
 		double seconds;
 	} units[] = {
-		{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "min", 60 }, { "h", 3600 },
+		{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 },
 	};
 	char *end;
 	double value = strtod(text, &end);
@@ -103,10 +103,13 @@ int value_seconds(const char *option, const char *text, double *seconds)
 		if (strcmp(end, units[i].name))
 			continue;
 		*seconds = value * units[i].seconds;
-		if (*seconds > 0 && *seconds <= 1e9)
+		if (*seconds > 1e9)
+			return value_wrong(option, text, "at most 1000000000 seconds are possible");
+		if (*seconds > 0)
 			return 0;
 	}
-	return value_wrong(option, text, "no number of seconds, such as 0.5, 500ms, 10s, 5m or 1h");
+	return value_wrong(option, text,
+			   "a time above 0 is needed, such as 0.5, 500ms, 10s, 5m or 1h");
 }
 
 /* Parse digits, and set @end behind them; false if there are none or too many. */
