@@ -434,12 +434,15 @@ enum tracemap_way __wrap_tracemap_cpu_way(const struct tracemap_cpu *cpu)
 	return is_mapped ? TRACEMAP_MAP : __real_tracemap_cpu_way(cpu);
 }
 
+static bool as_big_endian;
 __typeof__(tracemap_cpu_raw) __real_tracemap_cpu_raw;
 
 int __wrap_tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 {
 	int ret = __real_tracemap_cpu_raw(cpu, raw);
 
+	if (as_big_endian)
+		raw->format.big_endian = true;
 	if (is_mapped && dat && dat->nr_tracks) {
 		raw->subbufs = subbuf_now();
 		raw->subbufs_size = format.subbuf_size;
@@ -828,6 +831,32 @@ static void test_batch(void)
 	close_recording();
 }
 
+/* On a big-endian machine the pause between two small parts has its bits in another place. */
+static void test_big_endian_pause(void)
+{
+	const uint32_t type = SUBBUF_TYPE_TIME_EXTEND;
+	uint32_t words[2];
+	char part[240];
+	int fd;
+
+	as_big_endian = true;
+	open_recording();
+	send_events(1);
+	pull(1, 0);
+	clock_now += 5ULL << SUBBUF_TIME_SHIFT | 7;
+	send_events(1);
+	pull(1, 0);
+	snprintf(part, sizeof(part), "%s.cpu0", path);
+	fd = open(part, O_RDONLY);
+	/* Behind the first event, of a header and 8 bytes. */
+	CHECK(fd >= 0 && pread(fd, words, sizeof(words), format.data_offset + 12) == sizeof(words));
+	CHECK(words[0] >> SUBBUF_TIME_SHIFT == type && words[1] == 5);
+	CHECK((words[0] & ((1U << SUBBUF_TIME_SHIFT) - 1)) == 7);
+	close(fd);
+	close_recording();
+	as_big_endian = false;
+}
+
 /* ---- What becomes of it ---- */
 
 static void record_some(void)
@@ -1032,6 +1061,7 @@ int main(int argc, char **argv)
 	test_take();
 	test_looks();
 	test_batch();
+	test_big_endian_pause();
 	test_finish();
 	test_fd(0, '6');
 	test_compress();

@@ -114,7 +114,7 @@ static void append_time(struct dat_track *track)
 	uint32_t words[2] = { low << 5 | SUBBUF_TYPE_TIME_EXTEND, delta >> SUBBUF_TIME_SHIFT };
 
 	if (piece->format->big_endian)
-		words[0] = SUBBUF_TYPE_TIME_EXTEND << SUBBUF_TIME_SHIFT | low;
+		words[0] = (uint32_t)SUBBUF_TYPE_TIME_EXTEND << SUBBUF_TIME_SHIFT | low;
 	memcpy(track->copy + piece->format->data_offset + piece->end, words, sizeof(words));
 	piece->end += sizeof(words);
 }
