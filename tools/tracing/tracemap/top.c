@@ -41,7 +41,6 @@
 
 struct options {
 	struct selection sel;
-	enum tracemap_way way;	/* TRACEMAP_CONSUME: none was given */
 	const char *by;
 	const char *between[2];	/* NULL: count */
 	const char *key;
