@@ -19,30 +19,35 @@ int poll_readable(int fd, int ms)
 	return ret < 0 ? -errno : ret && (pfd.revents & POLLIN);
 }
 
-int select_readable(int fd, int ms)
+static int select_readable(int fd, int ms)
 {
 	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
 	fd_set set;
+	int ret;
 
 	FD_ZERO(&set);
 	FD_SET(fd, &set);
-	return select(fd + 1, &set, NULL, NULL, &tv);
+	ret = select(fd + 1, &set, NULL, NULL, &tv);
+	return ret < 0 ? -errno : ret;
 }
 
-int epoll_readable(int fd, int ms)
+static int epoll_readable(int fd, int ms)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int ep = epoll_create1(0), ret;
 
-	if (ep < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event))
+	if (ep < 0)
 		return -errno;
-	ret = epoll_wait(ep, &event, 1, ms);
+	ret = epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event);
+	if (!ret)
+		ret = epoll_wait(ep, &event, 1, ms);
+	ret = ret < 0 ? -errno : ret;
 	close(ep);
 	return ret;
 }
 
 /* IOCB_CMD_POLL takes one wait queue only, and asks no more once it is woken. */
-int aio_readable(int fd, int ms)
+static int aio_readable(int fd, int ms)
 {
 	struct timespec timeout = { ms / 1000, ms % 1000 * 1000000 };
 	struct iocb cb = {

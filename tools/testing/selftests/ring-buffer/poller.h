@@ -16,9 +16,5 @@ struct poller {
 extern const struct poller pollers[NR_POLLERS];
 
 int poll_readable(int fd, int ms);
-int select_readable(int fd, int ms);
-int epoll_readable(int fd, int ms);
-int aio_readable(int fd, int ms);
-int aio_readable(int fd, int ms);
 
 #endif /* SELFTEST_RING_BUFFER_POLLER_H */
