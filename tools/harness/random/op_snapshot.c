@@ -41,7 +41,8 @@ static void swap_accounts(int inst, int cpu)
 	shared->snap[inst][cpu] = old;
 }
 
-void snapshot_taken(int inst)
+/* The buffers of all CPUs have changed places with those of the snapshot. */
+static void snapshot_taken(int inst)
 {
 	unsigned int cpu;
 

@@ -225,8 +225,6 @@ enum tri readers_of_trace(int inst, int cpu);
 void blur(int inst);
 /* A text was written to trace_marker by this worker: it may set off a snapshot. */
 void text_written(int inst, int worker);
-/* The buffers of all CPUs have changed places with those of the snapshot. */
-void snapshot_taken(int inst);
 void clear_accounts(struct account *accounts, bool all);
 void clear_live(int inst, bool all);
 /* Sub-buffers of a buffer of so many KiB. */

@@ -81,7 +81,8 @@ static int size_of(int told, const char *variable, int usual)
 	return told > 0 ? told : usual;
 }
 
-void screen_renew(struct screen *s)
+/* Get the size again, and clear the screen, on which there may be other text. */
+static void renew(struct screen *s)
 {
 	struct winsize ws = { 0 };
 
@@ -126,7 +127,7 @@ int screen_open(struct screen *s)
 	if (!ret)
 		ret = enter();
 	if (!ret)
-		screen_renew(s);
+		renew(s);
 	return ret;
 }
 
@@ -143,7 +144,7 @@ static void stop(struct screen *s)
 	sigprocmask(SIG_UNBLOCK, &stop, NULL);
 	sigprocmask(SIG_BLOCK, &stop, NULL);
 	enter();
-	screen_renew(s);
+	renew(s);
 }
 
 void screen_take_signals(struct screen *s)
@@ -154,7 +155,7 @@ void screen_take_signals(struct screen *s)
 		if (info.ssi_signo == SIGTSTP)
 			stop(s);
 		else
-			screen_renew(s);
+			renew(s);
 	}
 }
 
@@ -174,7 +175,7 @@ void screen_scroll(struct screen *s, int key, int *from)
 
 	switch (key) {
 	case 'L' & 0x1f:	/* Ctrl-L */
-		screen_renew(s);
+		renew(s);
 		break;
 	case 'k':
 	case KEY_UP:

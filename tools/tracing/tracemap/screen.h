@@ -64,9 +64,6 @@ void screen_close(void);
 /* Do what the signals at @signals ask for: stop and go on as the shell says, or redraw. */
 void screen_take_signals(struct screen *s);
 
-/* Get the size again, and clear the screen, on which there may be other text. */
-void screen_renew(struct screen *s);
-
 /* Lines of help on the keys that every screen has, and a blank one; the last is NULL. */
 extern const char *const screen_help[];
 

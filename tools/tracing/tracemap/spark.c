@@ -34,7 +34,8 @@ static unsigned int level(double part, unsigned int levels)
 	return n < levels ? n : levels;
 }
 
-const char *spark_bar(double part, bool utf8)
+/* A character for @part, from 0 to 1, of the height of a bar. */
+static const char *bar(double part, bool utf8)
 {
 	static const char *const bars[] = {
 		" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"
@@ -65,7 +66,7 @@ void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8)
 	}
 	fprintf(to, "%*s", (int)(width - nr), "");
 	for (unsigned int i = s->nr - nr; i != s->nr; i++)
-		fputs(spark_bar(most > 0 ? s->values[i % SPARK_VALUES] / most : 0, utf8), to);
+		fputs(bar(most > 0 ? s->values[i % SPARK_VALUES] / most : 0, utf8), to);
 }
 
 /* Find the character set as the C library does, whether or not the locale is installed. */

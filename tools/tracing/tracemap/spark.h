@@ -32,8 +32,7 @@ void spark_sum(struct spark *s, const struct spark *other);
  */
 void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8);
 
-/* A character for @part, from 0 to 1: of a bar's height, or of how dark a cell is. */
-const char *spark_bar(double part, bool utf8);
+/* A character for @part, from 0 to 1: of how dark a cell is. */
 const char *spark_shade(double part, bool utf8);
 
 /* Whether the environment says that the terminal shows UTF-8. */

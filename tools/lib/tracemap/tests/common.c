@@ -94,7 +94,7 @@ void remove_instance(void)
 		err(1, INSTANCE);
 }
 
-void pin(int cpu)
+static void pin(int cpu)
 {
 	cpu_set_t set;
 

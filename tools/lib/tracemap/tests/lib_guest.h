@@ -40,7 +40,6 @@ void set_global(const char *path, const char *value);
 void new_instance(const char *kib);
 void end_instance(void);
 void remove_instance(void);
-void pin(int cpu);
 /* Events @from to @to, of @payload bytes each (8 or more), on CPU @cpu. */
 void write_marks_of(int cpu, uint32_t from, uint32_t to, unsigned int payload);
 void write_marks(int cpu, uint32_t from, uint32_t to);
