@@ -103,14 +103,9 @@ static int try_session(struct session *session)
 /* Opening trace_live would expand buffers that have their boot-time minimum. */
 static int try_top_index(const struct info *info)
 {
-	char path[PATH_MAX];
-
 	if (!info->buffer_minimum)
 		return try_way(info->tracefs, TRACEMAP_OBSERVE, NULL);
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_live", info->tracefs);
-	if (!access(path, R_OK))
-		return 0;
-	return errno == ENOENT ? EOPNOTSUPP : errno;
+	return -session_live_index(info->tracefs);
 }
 
 /* A group that tracefs was mounted for may read, and set nothing. */

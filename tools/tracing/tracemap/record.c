@@ -260,11 +260,7 @@ static uint64_t quarter_of_buffer(const struct session *session)
 
 static bool has_live_index(const struct run *run)
 {
-	char file[64];
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_live",
-		 tracemap_cpu_number(tracemap_get_cpu(run->t, 0)));
-	return session_has(run->session, file);
+	return session_live_index(session_dir(run->session)) != -EOPNOTSUPP;
 }
 
 /*
@@ -905,8 +901,7 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 	}
 	if (!run->request->quiet && dat_has_others(run->recording.dat))
 		say("another program consumed events meanwhile: these are not in the recording, except for some that both may have%s",
-		    session_has(run->session, "per_cpu/cpu0/trace_live") ?
-		    "; --way observe records them, too" : "");
+		    has_live_index(run) ? "; --way observe records them, too" : "");
 }
 
 static void close_all(struct run *run)

@@ -310,6 +310,10 @@ __typeof__(faccessat) __real_faccessat;
 int __wrap_faccessat(int at, const char *path, int mode, int flags)
 {
 	looked_up += !!strstr(path, "/events/");
+	if (!strcmp(path, "cpu0/trace_live")) {
+		errno = EACCES;
+		return -1;
+	}
 	return __real_faccessat(at, path, mode, flags);
 }
 
@@ -694,6 +698,21 @@ static void test_online(void)
 	CHECK(online.told < 0 && fcntl(ends[0], F_GETFD) < 0 && !close(ends[1]));
 }
 
+/* CPU 0 has none, or one that may not be opened; see __wrap_faccessat(). */
+static void test_live_index(void)
+{
+	char dir[300];
+
+	snprintf(dir, sizeof(dir), "%s/live", top);
+	CHECK(session_live_index(dir) == -EOPNOTSUPP);
+	make_file(top, "live/per_cpu/cpu1/trace_pipe_raw", "");
+	CHECK(session_live_index(dir) == -EOPNOTSUPP);
+	make_file(top, "live/per_cpu/cpu0/trace_live", "");
+	CHECK(session_live_index(dir) == -EACCES);
+	make_file(top, "live/per_cpu/cpu1/trace_live", "");
+	CHECK(!session_live_index(dir));
+}
+
 int main(int argc, char **argv)
 {
 	char path[320];
@@ -732,6 +751,7 @@ int main(int argc, char **argv)
 	test_subbuf();
 	test_tracers();
 	test_online();
+	test_live_index();
 	remove_all(top);
 	printf("ok - selection\n");
 	return 0;

@@ -49,13 +49,32 @@ const char *session_name(const struct session *session)
 	return session->name;
 }
 
+int session_live_index(const char *dir)
+{
+	struct dirent *entry;
+	int ret = -EOPNOTSUPP;
+	char path[PATH_MAX];
+	DIR *cpus;
+
+	snprintf(path, sizeof(path), "%s/per_cpu", dir);
+	cpus = opendir(path);
+	if (!cpus)
+		return errno == ENOENT ? ret : -errno;
+	while (ret && (entry = readdir(cpus))) {
+		snprintf(path, sizeof(path), "%s/trace_live", entry->d_name);
+		if (!faccessat(dirfd(cpus), path, R_OK, AT_EACCESS))
+			ret = 0;
+		else if (errno != ENOENT)
+			ret = -errno;
+	}
+	closedir(cpus);
+	return ret;
+}
+
 /* With a live index, mapping is cheapest: so something must keep the buffers from being mapped. */
 static bool cannot_be_mapped(const struct session *s, const struct tracemap_cpu *cpu)
 {
-	char file[64];
-
-	snprintf(file, sizeof(file), "per_cpu/cpu%d/trace_live", tracemap_cpu_number(cpu));
-	return tracemap_cpu_way(cpu) == TRACEMAP_READ && session_has(s, file);
+	return tracemap_cpu_way(cpu) == TRACEMAP_READ && session_live_index(s->dir) != -EOPNOTSUPP;
 }
 
 void session_say_how(const struct session *session, const struct tracemap *t,

@@ -45,6 +45,12 @@ const char *session_name(const struct session *session);	/* "/" for the top leve
 bool session_is_own(const struct session *session);
 
 /*
+ * Whether an instance, of this folder, can be observed: 0, -EOPNOTSUPP if no CPU has a live
+ * index, or another negative errno: why none may be opened.
+ */
+int session_live_index(const char *dir);
+
+/*
  * Tell the user which instance it is, and how its CPUs are read; and why, if they are not
  * read in the way that is cheapest here. @asked is the way that the user has asked for.
  */

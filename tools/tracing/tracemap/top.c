@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -584,14 +583,13 @@ static int refuse_to_take(const char *instance)
 static int check_index(const struct top *top)
 {
 	const char *name = top->opt.sel.instance;
-	char path[PATH_MAX], *dir;
+	char *dir;
 	int ret = 0;
 
 	if (!name || top->opt.sel.way != TRACEMAP_CONSUME ||
 	    tracemap_find_dir(&dir, strcmp(name, SESSION_TOP) ? name : NULL))
 		return 0;
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_live", dir);
-	if (access(path, F_OK) < 0 && errno == ENOENT)
+	if (session_live_index(dir) == -EOPNOTSUPP)
 		ret = refuse_to_take(name);
 	free(dir);
 	return ret;
