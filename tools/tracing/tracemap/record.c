@@ -248,16 +248,6 @@ static int parse(struct request *request, int argc, char **argv)
 
 /* ---- Opening ---- */
 
-/* When it is so full it is time to come, and early enough. */
-static uint64_t quarter_of_buffer(const struct session *session)
-{
-	char *text = session_get(session, "buffer_size_kb");
-	unsigned long kb = text ? strtoul(text, NULL, 10) : 0;
-
-	free(text);
-	return kb ? kb * 1024 / 4 : 65536;
-}
-
 static bool has_live_index(const struct run *run)
 {
 	return session_live_index(session_dir(run->session)) != -EOPNOTSUPP;
@@ -290,7 +280,8 @@ static int open_buffers(struct run *run)
 	o.nr_cpus = run->request->selection.nr_cpus;
 	o.cpus = run->request->selection.cpus;
 	loop_begin(&run->loop);
-	run->quarter = quarter_of_buffer(run->session);
+	/* When it is so full it is time to come, and early enough. */
+	run->quarter = session_quarter_of_buffer(run->session) ?: 65536;
 	o.wake_bytes = run->request->live ? 1 : run->quarter;
 	ret = tracemap_open(&run->t, session_dir(run->session), &o);
 	if (ret)

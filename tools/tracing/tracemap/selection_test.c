@@ -452,7 +452,10 @@ static void test_sizes_of_cpus(void)
 	struct session *session;
 
 	fill(top);
+	CHECK(!session_open(&session, "/"));
+	CHECK(session_quarter_of_buffer(session) == 1408 * 1024 / 4);
 	make_file(top, "buffer_size_kb", "X\n");
+	CHECK(session_quarter_of_buffer(session) == 0 && !session_close(session));
 	choose(&sel, options);
 	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOTUNIQ);
 	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));

@@ -129,6 +129,15 @@ bool session_has(const struct session *session, const char *file)
 	return has;
 }
 
+uint64_t session_quarter_of_buffer(const struct session *session)
+{
+	char *text = session_get(session, "buffer_size_kb");
+	uint64_t kib = text ? text_file_buffer_kib(text) : 0;
+
+	free(text);
+	return kib * 1024 / 4;
+}
+
 /* ---- Former contents, as they have to be written ---- */
 
 /* Of "[local] global" take the one in brackets. */

@@ -77,6 +77,9 @@ int session_add(struct session *session, const char *file, const char *value);
 char *session_get(const struct session *session, const char *file);
 bool session_has(const struct session *session, const char *file);
 
+/* A quarter of the bytes of a CPU's buffer once it is used; 0 if the CPUs' differ. */
+uint64_t session_quarter_of_buffer(const struct session *session);
+
 /*
  * Keep this process and its keeper out of the trace, because reading would otherwise cause
  * more events to read. If @functions, a tracer of functions is used, too; if not, it is no

@@ -26,7 +26,6 @@
 #include "selection.h"
 #include "sink.h"
 #include "stop.h"
-#include "text_file.h"
 #include "top.h"
 #include "values.h"
 #include "verbs.h"
@@ -562,16 +561,6 @@ static int finish(struct top *top)
 
 /* ---- The beginning ---- */
 
-/* A quarter of a CPU's buffer. */
-static uint64_t wake_bytes(const struct session *session)
-{
-	char *text = session_get(session, "buffer_size_kb");
-	uint64_t kib = text ? text_file_buffer_kib(text) : 0;
-
-	free(text);
-	return kib * 1024 / 4;	/* the CPUs' differ: 0, as buffer_percent says */
-}
-
 static int refuse_to_take(const char *instance)
 {
 	say("this kernel has no live index to observe instance %s by: counting its events would take them from its other readers. To do that, use --way read; or trace in an instance of its own, by -e and without -i",
@@ -610,7 +599,9 @@ static int open_instance(struct top *top)
 	options.flags = own ? 0 : TRACEMAP_FROM_NOW;
 	options.nr_cpus = top->opt.sel.nr_cpus;
 	options.cpus = top->opt.sel.cpus;
-	options.wake_bytes = options.way == TRACEMAP_OBSERVE ? wake_bytes(top->session) : 0;
+	/* The CPUs' differ: 0, as buffer_percent says. */
+	if (options.way == TRACEMAP_OBSERVE)
+		options.wake_bytes = session_quarter_of_buffer(top->session);
 	ret = tracemap_open(&top->t, dir, &options);
 	if (ret == -EOPNOTSUPP && any && !own)
 		return refuse_to_take(session_name(top->session));
