@@ -427,12 +427,12 @@ static int put(void *arg, const void *data, size_t size)
 	while (size) {
 		ssize_t n = write(*fd, data, size);
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data = (const char *)data + n;
-			size -= n;
-		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		data = (const char *)data + n;
+		size -= n;
 	}
 	return 0;
 }

@@ -979,6 +979,33 @@ static void test_pipe_without_reader(void)
 	tracemap_close(t);
 }
 
+/* What takes nothing, and reports no error, would be written to for ever. */
+static bool takes_nothing;
+__typeof__(write) __real_write;
+
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	return takes_nothing ? 0 : __real_write(fd, data, size);
+}
+
+static void test_takes_nothing(void)
+{
+	int ends[2];
+
+	open_buffers();
+	CHECK(!pipe(ends) && !tracemap_dat_open_fd(&dat, ends[1], t, dir, 0));
+	record_some();
+	takes_nothing = true;
+	alarm(60);
+	CHECK(tracemap_dat_finish(dat) == -EIO);
+	alarm(0);
+	takes_nothing = false;
+	close(ends[0]);
+	close(ends[1]);
+	tracemap_dat_close(dat);
+	tracemap_close(t);
+}
+
 /* A file that is not finished is another's, is in the way, and can be finished. */
 static void test_restore(void)
 {
@@ -1066,6 +1093,7 @@ int main(int argc, char **argv)
 	test_fd(0, '6');
 	test_compress();
 	test_pipe_without_reader();
+	test_takes_nothing();
 	test_restore();
 	test_refused();
 	test_top_level(dir);

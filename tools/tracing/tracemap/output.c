@@ -230,8 +230,8 @@ static int write_once(struct output *out, const char *data, size_t size)
 {
 	ssize_t n = put(out, data, size);
 
-	if (n < 0)
-		return -errno;
+	if (n <= 0)
+		return n ? -errno : -EIO;
 	out->written += n;
 	for (const char *end; (end = memchr(data, '\n', n)); ) {
 		out->lines++;

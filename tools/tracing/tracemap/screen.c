@@ -29,12 +29,12 @@ static int put(const char *text, size_t len)
 	while (len) {
 		ssize_t n = write(STDOUT_FILENO, text, len);
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			len -= n;
-		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		text += n;
+		len -= n;
 	}
 	return 0;
 }

@@ -64,21 +64,22 @@ int sink_put(int fd, const void *from, size_t size, int signals)
 			{ .fd = fd, .events = POLLOUT },
 			{ .fd = stop_fd, .events = POLLIN },
 		};
-		ssize_t n = 0;
+		ssize_t n;
 
 		poll(p, 2, -1);
 		if (stop_signals() > signals)
 			return -EINTR;
 		if (p[1].revents)
 			stop_clear_fd();
-		if (p[0].revents)
-			n = write(fd, data, size < PIPE_BUF ? size : PIPE_BUF);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			size -= n;
-		}
+		if (!p[0].revents)
+			continue;
+		n = write(fd, data, size < PIPE_BUF ? size : PIPE_BUF);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		data += n;
+		size -= n;
 	}
 	return 0;
 }

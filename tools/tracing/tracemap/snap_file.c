@@ -275,12 +275,12 @@ static int put(const struct snap_data *d, int fd, const struct bytes *b)
 		if (stop_signals() > d->signals)
 			return -EINTR;
 		n = write(fd, data, size < PUT_MAX ? size : PUT_MAX);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			size -= n;
-		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		data += n;
+		size -= n;
 	}
 	return 0;
 }

@@ -41,8 +41,8 @@ static int write_all(int fd, const char *data, size_t size)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return -errno;
+		if (n <= 0)
+			return n ? -errno : -EIO;
 		data += n;
 		size -= n;
 	}
