@@ -376,7 +376,7 @@ static int catch_up(struct top *top, double seconds)
 static int print(struct top *top)
 {
 	size_t size;
-	char *text;
+	char *text = NULL;
 	FILE *to = open_memstream(&text, &size);
 
 	if (!to)
@@ -386,8 +386,10 @@ static int print(struct top *top)
 	else
 		top_print_rows(to, &top->view, top->tables % HEADER_EVERY == 0);
 	top->tables++;
-	if (fclose(to))
+	if (fclose(to)) {
+		free(text);
 		return -ENOMEM;
+	}
 	output_begin_line(&top->out);
 	tracemap_line_put(&top->out.line, text, size);
 	free(text);
