@@ -978,13 +978,17 @@ static int read_head(struct trace_dat **datp, int fd)
 	struct stat st;
 	bool is_ours;
 	FILE *file;
+	int copy;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return -EINVAL;
-	file = fdopen(dup(fd), "re");
+	copy = dup(fd);
+	file = copy < 0 ? NULL : fdopen(copy, "re");
 	is_ours = file && trace_head_find(file, &found);
 	if (file)
 		fclose(file);
+	else if (copy >= 0)
+		close(copy);
 	if (!is_ours || !found.page_size ||
 	    found.table + found.nr_cpus * (uint64_t)sizeof(struct trace_region) >
 	    (uint64_t)st.st_size)

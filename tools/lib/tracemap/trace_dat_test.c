@@ -916,6 +916,38 @@ static void test_refusals(const char *folder)
 	CHECK(trace_head_new(&none.head, "/no", "/such", 1, PAGE) == -ENOENT);
 }
 
+static bool no_streams;
+__typeof__(fdopen) __real_fdopen;
+
+FILE *__wrap_fdopen(int fd, const char *mode)
+{
+	return no_streams ? NULL : __real_fdopen(fd, mode);
+}
+
+/* The second of the lowest descriptors that are free */
+static int second_free(void)
+{
+	int first = dup(0), second = dup(0);
+
+	CHECK(first >= 0 && second >= 0 && !close(first) && !close(second));
+	return second;
+}
+
+/* A look at a file closes its copy of the descriptor even without memory for a stream. */
+static void test_no_stream(const char *folder)
+{
+	struct recorded r;
+	int before;
+
+	begin(&r, folder);
+	before = second_free();
+	no_streams = true;
+	CHECK(!trace_dat_is_unfinished(r.path));
+	no_streams = false;
+	CHECK(second_free() == before);
+	end(&r);
+}
+
 static const char *kallsyms;
 
 __typeof__(fopen) __real_fopen64;
@@ -1110,6 +1142,7 @@ static void test_all(const char *folder)
 	test_damaged_table(folder);
 	test_refusals_in(folder);
 	test_refusals(folder);
+	test_no_stream(folder);
 }
 
 int main(int argc, char **argv)
