@@ -117,7 +117,8 @@ static void parse(struct event_symbols *s)
 		if (parse_line(line, &s->symbol[s->nr]))
 			s->nr++;
 	}
-	qsort(s->symbol, s->nr, sizeof(*s->symbol), by_address);
+	if (s->nr)
+		qsort(s->symbol, s->nr, sizeof(*s->symbol), by_address);
 	find_sizes(s);
 }
 

@@ -508,6 +508,11 @@ static void test_symbols(struct tracemap_decoder *d, struct tracemap_line *line)
 	expect("the last function of a module", line,
 	       "first+0xeff/0xf00 second+0x4/0x100 fourth+0x4/0x10 [one] 0xffffffffc0001000 "
 	       "sixth+0x0/0xff0 [two] 0xffffffffc0006000 ");
+	/* There is no /proc. */
+	event_symbols_take(d, NULL);
+	line->length = 0;
+	event_symbol_print(d, line, addresses[0], true);
+	expect("an address without a list", line, "0xffffffff81000eff");
 	event_symbols_free(d);
 }
 
