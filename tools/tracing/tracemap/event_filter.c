@@ -50,15 +50,18 @@ struct parser {
 
 /* ---- Matching ---- */
 
-/* Whether the text is like a pattern, as the kernel has it: a ! at its beginning negates it */
+/*
+ * Whether the text is like a pattern, as the kernel has it: a ! at its beginning negates it.
+ * Without memory no text is.
+ */
 static bool is_like(const char *pattern, const struct field_value *value)
 {
 	bool negated = *pattern == '!';
 	char *text = strndup(value->text, value->length);
-	bool like = text && !fnmatch(pattern + negated, text, 0);
+	bool like = text && (fnmatch(pattern + negated, text, 0) == 0) != negated;
 
 	free(text);
-	return like != negated;
+	return like;
 }
 
 static bool text_matches(const struct event_filter *f, const struct field_value *value)

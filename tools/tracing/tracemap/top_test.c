@@ -386,6 +386,14 @@ static void test_damaged(struct tracemap_decoder *d)
 	CHECK(value_is(d, "comm", &e, sizeof(e), &value) && value.length == 7);
 }
 
+static bool no_memory, no_memory_to_match;
+__typeof__(strndup) __real_strndup;
+
+char *__wrap_strndup(const char *text, size_t size)
+{
+	return no_memory ? NULL : __real_strndup(text, size);
+}
+
 /* Whether sample(), of @size bytes, from CPU 3 and @pid, matches; -1 if the filter is refused */
 static int matches_of(struct tracemap_decoder *d, const char *text, uint32_t size, int pid)
 {
@@ -399,7 +407,9 @@ static int matches_of(struct tracemap_decoder *d, const char *text, uint32_t siz
 	e.pid = pid;
 	ret = event_filter_new(&filter, d, event, "some:some", text);
 	CHECK(!ret || (ret == -EINVAL && !filter));
+	no_memory = no_memory_to_match;
 	match = ret ? -1 : event_filter_match(filter, &rec);
+	no_memory = false;
 	event_filter_free(filter);
 	return match;
 }
@@ -467,6 +477,9 @@ static void test_filter(struct tracemap_decoder *d)
 	CHECK(matches_of(d, "COMM == '<...>'", sizeof(struct event), 43) == 1);
 	CHECK(!matches(d, "COMM != 'x'", 4));
 	CHECK(!matches(d, "comm != 'x'", 30) && !matches(d, "comm == 'bash'", 30));
+	no_memory_to_match = true;
+	CHECK(!matches(d, "comm ~ '!x*'", sizeof(struct event)));
+	no_memory_to_match = false;
 	snprintf(deep, sizeof(deep), "%0200dtiny < 0", 0);
 	memset(deep, '!', 200);
 	CHECK(matches(d, deep, sizeof(struct event)) < 0);
