@@ -723,25 +723,35 @@ static bool same_event(const struct top *top)
 	return !strcmp(top->sides[0].name, top->sides[1].name);
 }
 
+/* @condition: NULL for none */
+static int select_side(struct top *top, const struct side *side, const char *condition)
+{
+	int ret = selection_option(&top->opt.sel, 'e', side->name);
+
+	if (ret >= 0 && condition)
+		ret = selection_option(&top->opt.sel, 'f', condition);
+	return ret < 0 ? ret : 0;
+}
+
 /* The kernel has one filter for an event: of two, this program does the rest. */
 static int select_sides(struct top *top)
 {
 	static char either[4096];
-	struct side *s = top->sides;
-	struct selection *sel = &top->opt.sel;
-	bool same = same_event(top);
+	const struct side *s = top->sides;
+	bool both = s[0].condition && s[1].condition;
+	int length;
 
-	if (same && s[0].condition && s[1].condition)
-		snprintf(either, sizeof(either), "(%s) || (%s)", s[0].condition, s[1].condition);
-	for (int i = 0; i < (same ? 1 : 2); i++) {
-		if (selection_option(sel, 'e', s[i].name) < 0)
-			return -ENOMEM;
-		if (same && *either)
-			selection_option(sel, 'f', either);
-		else if (!same && s[i].condition)
-			selection_option(sel, 'f', s[i].condition);
+	if (!same_event(top))
+		return select_side(top, &s[0], s[0].condition) ?:
+		       select_side(top, &s[1], s[1].condition);
+	length = both ? snprintf(either, sizeof(either), "(%s) || (%s)", s[0].condition,
+				 s[1].condition) : 0;
+	if (length >= (int)sizeof(either)) {
+		say("--between: the kernel takes a filter of up to %zu bytes, and the two of %s have %d, joined by ||: shorten them",
+		    sizeof(either) - 1, s[0].name, length);
+		return -EINVAL;
 	}
-	return 0;
+	return select_side(top, &s[0], both ? either : NULL);
 }
 
 /* In an instance that is only looked at, the events have to be on. */
