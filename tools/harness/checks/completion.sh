@@ -32,7 +32,7 @@ start_bash()
 		bind 'set enable-bracketed-paste off'
 		source '$top/tools/tracing/tracemap/completion/tracemap.bash'
 		_tracemap_tracefs() { echo '$work/tracefs'; }
-		_tracemap_online_cpus() { printf '%s\n' 0 1 2; }
+		_tracemap_cpus() { printf '%s\n' 0 1 2; }
 		some_command_there_is() { :; }
 		cd '$work/here'
 	EOR

@@ -37,7 +37,8 @@ _tracemap_tracefs()
 	done
 }
 
-_tracemap_online_cpus()
+# Those that are offline, too: their buffers may hold events.
+_tracemap_cpus()
 {
 	local dir
 	for dir in /sys/devices/system/cpu/cpu[0-9]*; do
@@ -76,7 +77,7 @@ _tracemap_values()
 	-p|--tracer)	cat "$fs/available_tracers" 2>/dev/null ;;
 	-l|--function)	[ ${#2} -lt 3 ] || grep -- "^$2" "$fs/available_filter_functions" 2>/dev/null |
 				sed 's/ .*//' | head -n 1000 ;;
-	-C|--cpus)	_tracemap_online_cpus ;;
+	-C|--cpus)	_tracemap_cpus ;;
 	-i|--instance)	echo /; ls "$fs/instances" 2>/dev/null ;;
 	--clock)	tr -d '[]' <"$fs/trace_clock" 2>/dev/null ;;
 	--way)		echo read map observe ;;
