@@ -476,6 +476,11 @@ static int open_buffers(struct stream *s)
 	options.cpus = s->opt.sel.cpus;
 	loop_begin(&s->loop);
 	ret = tracemap_open(&s->t, session_dir(s->session), &options);
+	if (ret == -EOPNOTSUPP && s->opt.observe) {
+		say("%s: this kernel has no live index to observe by: use --way read in place of --observe",
+		    session_dir(s->session));
+		return ret;
+	}
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(s->session));
 	ret = tracemap_merge_new(&s->m, NULL);
@@ -693,7 +698,7 @@ static int check_options(struct stream *s)
 		return -EINVAL;
 	}
 	if (opt->observe && opt->sel.way != TRACEMAP_CONSUME && opt->sel.way != TRACEMAP_OBSERVE) {
-		say("--observe is --way observe, and contradicts --way %s",
+		say("--observe is --way observe, and contradicts --way %s: leave one of them out",
 		    tracemap_way_name(opt->sel.way));
 		return -EINVAL;
 	}
