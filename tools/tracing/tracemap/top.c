@@ -601,9 +601,9 @@ static int open_instance(struct top *top)
 	options.flags = own ? 0 : TRACEMAP_FROM_NOW;
 	options.nr_cpus = top->opt.sel.nr_cpus;
 	options.cpus = top->opt.sel.cpus;
-	/* The CPUs' differ: 0, as buffer_percent says. */
-	if (options.way == TRACEMAP_OBSERVE)
-		options.wake_bytes = session_quarter_of_buffer(top->session);
+	/* 0, as buffer_percent says: so, too, where the CPUs' buffers differ */
+	options.wake_bytes = options.way == TRACEMAP_OBSERVE ?
+			     session_quarter_of_buffer(top->session) : 0;
 	ret = tracemap_open(&top->t, dir, &options);
 	if (ret == -EOPNOTSUPP && any && !own)
 		return refuse_to_take(session_name(top->session));
