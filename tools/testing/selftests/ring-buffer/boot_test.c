@@ -101,7 +101,7 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	close(observer);
 }
 
-/* LIVE-40: An open "trace" refuses another size, too. */
+/* An open "trace" refuses another size, too. */
 static void expect_observed_beside_trace(struct __test_metadata *_metadata,
 					 struct trace_instance *ti, const char *size)
 {
