@@ -15,6 +15,7 @@
 #include "temp_file.h"
 #include "trace_dat_send.h"
 #include "trace_dat_zstd.h"
+#include "write_all.h"
 
 /* ---- The buffers ---- */
 
@@ -424,17 +425,7 @@ static int put(void *arg, const void *data, size_t size)
 {
 	const int *fd = arg;
 
-	while (size) {
-		ssize_t n = write(*fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		data = (const char *)data + n;
-		size -= n;
-	}
-	return 0;
+	return write_all(*fd, data, size);
 }
 
 static int send_compressed(struct tracemap_dat *dat)

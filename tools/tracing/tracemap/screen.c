@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "screen.h"
+#include "write_all.h"
 
 #define ENTER	"\033[?1049h\033[?25l\033[2J"	/* other screen, no cursor */
 #define LEAVE	"\033[0m\033[?25h\033[?1049l"
@@ -26,17 +27,7 @@ static struct {
 
 static int put(const char *text, size_t len)
 {
-	while (len) {
-		ssize_t n = write(STDOUT_FILENO, text, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		text += n;
-		len -= n;
-	}
-	return 0;
+	return write_all(STDOUT_FILENO, text, len);
 }
 
 /* Keys come at once and are not shown; Ctrl-C and Ctrl-Z are still signals. */

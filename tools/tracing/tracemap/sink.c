@@ -11,6 +11,7 @@
 #include "advice.h"
 #include "sink.h"
 #include "stop.h"
+#include "write_all.h"
 
 int sink_check_open(const char *option)
 {
@@ -73,11 +74,11 @@ int sink_put(int fd, const void *from, size_t size, int signals)
 			stop_clear_fd();
 		if (!p[0].revents)
 			continue;
-		n = write(fd, data, size < PIPE_BUF ? size : PIPE_BUF);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		n = write_some(fd, data, size < PIPE_BUF ? size : PIPE_BUF);
+		if (n == -EAGAIN)
 			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
+		if (n < 0)
+			return n;
 		data += n;
 		size -= n;
 	}

@@ -23,6 +23,7 @@
 #include "snap_file.h"
 #include "stop.h"
 #include "trace_dat.h"
+#include "write_all.h"
 
 /* ---- Pages ---- */
 
@@ -274,11 +275,9 @@ static int put(const struct snap_data *d, int fd, const struct bytes *b)
 
 		if (stop_signals() > d->signals)
 			return -EINTR;
-		n = write(fd, data, size < PUT_MAX ? size : PUT_MAX);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
+		n = write_some(fd, data, size < PUT_MAX ? size : PUT_MAX);
+		if (n < 0)
+			return n;
 		data += n;
 		size -= n;
 	}

@@ -23,6 +23,7 @@
 #include "read_file.h"
 #include "trace_dat.h"
 #include "undo.h"
+#include "write_all.h"
 
 /* A mapping or an open file of a process that has just ended may not be gone yet. */
 #define REMOVE_TRIES	200
@@ -33,21 +34,6 @@ struct undo {
 	char *value;		/* NULL: @path is a folder to remove */
 	char path[];
 };
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		data += n;
-		size -= n;
-	}
-	return 0;
-}
 
 int write_file(int top, const char *path, const char *value, bool truncate)
 {
