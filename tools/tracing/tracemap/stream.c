@@ -476,11 +476,6 @@ static int open_buffers(struct stream *s)
 	options.cpus = s->opt.sel.cpus;
 	loop_begin(&s->loop);
 	ret = tracemap_open(&s->t, session_dir(s->session), &options);
-	if (ret == -EOPNOTSUPP && s->opt.observe) {
-		say("%s: this kernel has no live index to observe by: use --way read in place of --observe",
-		    session_dir(s->session));
-		return ret;
-	}
 	if (ret)
 		return complain(ABOUT_BUFFER, ret, "%s", session_dir(s->session));
 	ret = tracemap_merge_new(&s->m, NULL);
