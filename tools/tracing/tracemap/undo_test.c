@@ -132,7 +132,8 @@ static void test_killed_while_telling(void)
 
 /*
  * undo_all() complains of a file that it cannot write, unless the file has the old value still.
- * The kernel lets nobody write to this one, nor to /proc where that is mounted read-only.
+ * The kernel refuses every write to this file with EACCES, and to any file of a /proc that is
+ * mounted read-only with EROFS.
  */
 static void test_not_changed(void)
 {
