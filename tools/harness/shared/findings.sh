@@ -13,7 +13,7 @@ scratch
 find_base
 stage_onto_base "$work/stage"
 mapfile -t new < <(new_files)
-mapfile -t edited < <(series_patches | while read -r p; do patch_edited_files "$p"; done | sort -u)
+mapfile -t edited < <(edited_files)
 
 # matching PATTERN NAME...: those names that match, one a line.
 matching()

@@ -46,6 +46,12 @@ new_files()
 	series_patches | while read -r p; do patch_new_files "$p"; done
 }
 
+edited_files()
+{
+	local p
+	series_patches | while read -r p; do patch_edited_files "$p"; done | sort -u
+}
+
 # file_of PATH: where the content of a new file is
 file_of() { if [ -e "$patches/files/$1" ]; then echo "$patches/files/$1"; else echo "$top/$1"; fi; }
 

@@ -28,10 +28,7 @@ boots()
 
 scratch
 mkdir "$work/with"
-{
-	series_patches | while read -r p; do patch_edited_files "$p"; done
-	new_files
-} | sed 's,.*,/&:,' >"$work/ours"
+{ edited_files; new_files; } | sed 's,.*,/&:,' >"$work/ours"
 echo "1..$((only_built ? 1 : 2))"
 check "the $name kernel builds without a warning" builds
 ((only_built)) || check "the $name kernel boots" boots
