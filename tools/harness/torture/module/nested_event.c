@@ -205,13 +205,13 @@ static const char *read_events(int cpu, unsigned int count)
  */
 static void let_it_be_read(int cpu)
 {
-	unsigned int waited;
+	unsigned int looks, last_looks = 10;
 
 	WRITE_ONCE(reader.cpu, cpu);
-	for (waited = 0; waited < 100000 && READ_ONCE(reader.cpu) >= 0; waited += 10) {
+	for (looks = 10000; looks && last_looks && READ_ONCE(reader.cpu) >= 0; looks--) {
 		udelay(10);
-		if (ring_buffer_entries_cpu(buffer, cpu) <= SUBBUF_EVENTS && waited < 99900)
-			waited = 99900;
+		if (ring_buffer_entries_cpu(buffer, cpu) <= SUBBUF_EVENTS)
+			last_looks--;
 	}
 }
 
