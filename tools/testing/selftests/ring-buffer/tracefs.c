@@ -311,7 +311,7 @@ static int make_directory(struct trace_instance *ti)
 	static unsigned int count;
 
 	if (ti->top) {
-		strcpy(ti->dir, TRACEFS_DIR);
+		snprintf(ti->dir, sizeof(ti->dir), TRACEFS_DIR);
 		return 0;
 	}
 	snprintf(ti->dir, sizeof(ti->dir), TRACEFS_DIR "/instances/rbtest-%d-%u",
