@@ -118,17 +118,21 @@
  *	missed += before - count, count = before, id = id2, n = g, read = 0,
  *	go to LOOK
  *
- * START
+ * START, at the oldest sub-buffer
  *	epoch = load_acquire(index->epoch)				[RESET]
  *	if it is odd, the buffer is being emptied: yield the CPU and try again.
  *	It takes as long as the kernel needs to clear the sub-buffers of one CPU.
- *	n = 0, count = 0, missed = 0, then JUMP. An observer that has just begun
- *	sets missed to 0 after that JUMP, because the events that JUMP has added
- *	were there before it came. After a reset it does not, because they are
- *	events of the new epoch that it has missed. To begin with the present
- *	instead, take id2 = commit_id and g = now in JUMP, then LOOK once: parse
- *	what is there for its time deltas, add its events to count, and use them
- *	for nothing else. If CHECK does not pass, START again.
+ *	n = 0, count = 0, missed = 0, go to JUMP
+ *
+ * JUMP adds to missed the events from the beginning of the epoch to where it arrives.
+ * After a reset, these are events that the observer has missed. To an observer that
+ * has just begun, they are events that were there before it came: it sets missed to 0
+ * once that first JUMP is done.
+ *
+ * To begin with the present instead, an observer takes id2 = commit_id and g = now in
+ * that first JUMP, and looks once at what the sub-buffer holds by then: it parses it
+ * for its time deltas, adds its number of events to count, and uses it for nothing
+ * else. If the CHECK of that look does not pass, it goes to START again.
  *
  * A writer may be as fast as the observer, which then never runs out of events. To
  * end anyway, note the present: now = load_acquire(index->commit_generation), and
