@@ -132,24 +132,31 @@ static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 	return ret;
 }
 
-/* Consume what there is, but no more than a buffer holds: the writer may be as quick. */
+/*
+ * Consume what there is, but no more bytes than a buffer holds: the writer may be as quick.
+ * There may be more batches than sub-buffers, as the way "read" takes some in two parts.
+ */
 static int pass_all(struct tracemap_cpu *cpu)
 {
+	const uint32_t capacity = cpu->format.subbuf_size - cpu->format.data_offset;
+	struct subbuf_iter *it = &cpu->batch.it;
 	struct tracemap_figures f;
 	struct subbuf_record r;
-	uint32_t i;
 	int ret = tracemap_cpu_figures(cpu, &f);
+	uint64_t left, passed;
 
 	if (ret < 0)
 		return ret;
-	for (i = 0; i <= f.nr_subbufs; i++) {
+	for (left = (f.nr_subbufs + 1ull) * capacity; left; left -= passed < left ? passed : left) {
+		passed = capacity;
 		ret = tracemap__refill(cpu);
 		if (ret == -EBADMSG)
 			continue;
 		if (ret <= 0)
 			return ret;
+		passed = it->end - it->next + 1;
 		/* Pass them one by one: the times of later events count from theirs. */
-		while (subbuf_next(&cpu->batch.it, &r))
+		while (subbuf_next(it, &r))
 			;
 		cpu->batch.missed = 0;
 		cpu->batch.flags = 0;
