@@ -538,11 +538,15 @@ TEST_F(quiet, an_observer_that_leaves_the_watched_cpu_does_not_rest_as_there)
 	watcher_close(&w);
 }
 
-/* WAKE-21: In a row, its wake-ups are late: but not for what would be overwritten. */
+/*
+ * WAKE-21: In a row, its wake-ups are late: but not for what would be overwritten. On a slow
+ * machine they are less late, as it writes for a part of that time.
+ */
 TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_written)
 {
 	struct trace_instance *ti = &self->ti;
-	long long by_one = 0, by_many = 1000, ms;
+	long long by_many = 1000, ns, ms;
+	const int rounds = 8;
 	unsigned int many;
 	struct watcher w;
 	int round;
@@ -550,15 +554,17 @@ TEST_F(quiet, an_observer_on_the_watched_cpu_is_woken_when_half_the_buffer_is_wr
 	ASSERT_EQ(0, run_on_cpu(ti->cpu));
 	many = part_of_ring(_metadata, self, 80) / EVENT_LARGE;
 	ASSERT_EQ(0, watcher_open(&w, ti, ti->cpu, LIVE_FROM_NOW));
+	ns = monotonic_ns();
 	/* A busy machine may take its time once, not each time. */
-	for (round = 0; round < 8; round++) {
-		ms = awake_after(_metadata, self, &w, 5, 1);
-		by_one = ms > by_one ? ms : by_one;
+	for (round = 0; round < rounds; round++) {
 		ms = awake_after(_metadata, self, &w, 5, many);
 		by_many = round && ms < by_many ? ms : by_many;
+		awake_after(_metadata, self, &w, 5, 1);
 	}
-	TH_LOG("awake %lld ms after an event, %lld ms after many", by_one, by_many);
-	EXPECT_LT(60, by_one);
+	ns = monotonic_ns() - ns;
+	TH_LOG("awake %lld ms after many events, after one %d times in %lld ms",
+	       by_many, rounds, ns / 1000000);
+	EXPECT_LE((rounds - 2) * 1000000000LL / 8, ns);
 	EXPECT_GT(60, by_many);
 	watcher_close(&w);
 }
