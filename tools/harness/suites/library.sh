@@ -3,7 +3,7 @@
 #
 # suites/library.sh [host|ours|stock|6.12|special|formats|cost]...: libtracemap.
 # First what needs no kernel, under the sanitizers; then the same test program in a
-# guest of our kernel, of stock 6.1 and of mainline's 6.12, and in guests with
+# guest of our kernel, of BASE without patches and of 6.12 without, and in guests with
 # much memory and with a CPU that is not up yet; then the text of every event that
 # our kernel and 6.12 have, beside libtraceevent's; then what merging costs, in a
 # guest whose clock counts instructions. The default is all.
@@ -30,7 +30,8 @@ build()
 		$(pkg-config --static --libs libtraceevent)
 }
 
-declare -A abilities=([ours]='read,map,live' [stock]=read [6.12]='read,map')
+declare -A abilities=([ours]='read,map,live' [6.1]=read [6.12]='read,map')
+abilities[stock]=${abilities[$linux]}
 
 # on KERNEL COMMAND: in a guest of that kernel; results tell its name
 on()
