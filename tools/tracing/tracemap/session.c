@@ -89,7 +89,11 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 		why = ", as a snapshot trigger or a latency tracer keeps them from being mapped";
 	say("instance %s, %u CPU%s, way: %s%s", session->name, tracemap_nr_cpus(t),
 	    plural(tracemap_nr_cpus(t)), tracemap_way_name(tracemap_cpu_way(cpu)), why);
-	if (!session->own && text_file_nothing_traced(session->dir))
+	if (!text_file_nothing_traced(session->dir))
+		return;
+	if (session->own)
+		say("no event is enabled in it, so only what the command writes to $TRACEMAP_INSTANCE/trace_marker comes; to see more, add -e EVENT, such as -e sched_switch");
+	else
 		say("no event is enabled in instance %s, so only what is written to trace_marker comes; to see more, add -e EVENT, or echo 1 >%s/events/sched/enable",
 		    session->name, session->dir);
 }

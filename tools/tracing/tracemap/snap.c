@@ -302,7 +302,7 @@ static int write_snapshot(struct snap *s)
 	ret = snap_data_take(d, &s->shot, s->dir);
 	d->signals = s->shot.consumes;
 	if (!ret && stop_signals() > d->signals) {
-		say("%s: a signal came: nothing was written", s->dir);
+		say("%s: a signal came: this snapshot was not written", s->dir);
 		ret = -EINTR;
 	}
 	if (!ret && snap_waits(&s->opt.cause))

@@ -233,7 +233,7 @@ int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
 	if (!ret)
 		ret = take_pages(d, s);
 	if (ret == -EINTR)
-		say("%s: a signal came: nothing was written", dir);
+		say("%s: a signal came: this snapshot was not written", dir);
 	else if (ret)
 		complain(ABOUT_BUFFER, ret, "%s", dir);
 	if (ret)
