@@ -154,7 +154,7 @@ static int pass_all(struct tracemap_cpu *cpu)
 			continue;
 		if (ret <= 0)
 			return ret;
-		passed = it->end - it->next + 1;
+		passed = it->end > it->next ? it->end - it->next : 1;
 		/* Pass them one by one: the times of later events count from theirs. */
 		while (subbuf_next(it, &r))
 			;
