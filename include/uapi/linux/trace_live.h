@@ -122,7 +122,7 @@
  *	epoch = load_acquire(index->epoch)				[RESET]
  *	if it is odd, the buffer is being emptied: yield the CPU and try again.
  *	It takes as long as the kernel needs to clear the sub-buffers of one CPU.
- *	n = 0, count = 0, missed = 0, go to JUMP
+ *	n = 0, count = 0, missed = 0 (each epoch has its own counts), go to JUMP
  *
  * JUMP adds to missed the events from the beginning of the epoch to where it arrives.
  * After a reset, these are events that the observer has missed. To an observer that
@@ -132,7 +132,8 @@
  * To begin with the present instead, an observer takes id2 = commit_id and g = now in
  * that first JUMP, and looks once at what the sub-buffer holds by then: it parses it
  * for its time deltas, adds its number of events to count, and uses it for nothing
- * else. If the CHECK of that look does not pass, it goes to START again.
+ * else. Wherever the CHECK of that look would go, if it does not pass, the observer goes
+ * to START.
  *
  * A writer may be as fast as the observer, which then never runs out of events. To
  * end anyway, note the present: now = load_acquire(index->commit_generation), and
