@@ -29,10 +29,21 @@ new_files_of_all()
 	find "$top/patches" -name '[0-9]*.patch' | while read -r p; do patch_new_files "$p"; done
 }
 
+# The tests are the same on all bases.
+tests_not_on_all()
+{
+	local bases=("$top"/patches/*/) of
+
+	for of in "${bases[@]}"; do patches=$of SERIES=all new_files; done |
+		grep '^tools/testing/.*\.[ch]$' | sort | uniq -c |
+		awk -v bases=${#bases[@]} '$1 != bases { print $2 " is not on all bases" }'
+}
+
 nothing_left_over()
 {
+	tests_not_on_all >"$work/left"
 	git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard |
-		grep -vE "$ours" | sort | comm -23 - <(new_files_of_all | sort -u) >"$work/left"
+		grep -vE "$ours" | sort | comm -23 - <(new_files_of_all | sort -u) >>"$work/left"
 	[ ! -d "$patches/files" ] ||
 		(cd "$patches/files" && find . -type f | cut -c3- | sort) |
 			comm -23 - <(new_files | sort) >>"$work/left"
