@@ -50,6 +50,9 @@ make_tests()
 	make_torture
 	mv "$work/with/torture" "$work/with/torture_program"
 	cp "$harness/mutants/torture" "$harness/torture/"{unload,nested,stacks} "$work/with"
+	# Its last test has two CPUs run at once, which one emulation thread does not do.
+	sed -i 's/1\.\.25/1..24/' "$work/with/nested"
+	grep -q 1\\.\\.24 "$work/with/nested"
 }
 
 trials() { "$harness/mutants/trials.py" "$1" "$known" "${@:2}"; }
