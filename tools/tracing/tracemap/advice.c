@@ -18,6 +18,8 @@ struct line {
 	const char *text;
 };
 
+#define NEVER_ONLINE "a CPU has not been online since the instance was made: bring it online first, " \
+	"or leave it out by -C"
 #define LET_A_GROUP_READ \
 	"run as root, or let a group read it: mount -o remount,gid=GID,mode=750 /sys/kernel/tracing"
 
@@ -57,9 +59,9 @@ static const struct line lines[] = {
 	{ ABOUT_BUFFER, EOPNOTSUPP,
 	  "this kernel has no live index to observe by: use --way read in place of observing" },
 	{ ABOUT_BUFFER, ENOMEM, "not enough memory, or address space (ulimit -v)" },
-	{ ABOUT_BUFFER, EINVAL, "that CPU has not been online since the instance was made" },
+	{ ABOUT_BUFFER, EINVAL, NEVER_ONLINE },
 	{ ABOUT_BUFFER, ENOENT, "there is no such CPU" },
-	{ ABOUT_BUFFER, ENXIO, "that CPU has not been online since the instance was made" },
+	{ ABOUT_BUFFER, ENXIO, NEVER_ONLINE },
 	{ ABOUT_BUFFER, EBADMSG, "a sub-buffer is damaged" },
 	{ ABOUT_BUFFER, EMFILE, "too many open files: ulimit -n takes more" },
 
