@@ -60,12 +60,12 @@ passes()
 	[ $status -eq 0 ] && grep -q "^ok .*\.$test\$" "$work/said"
 }
 
-# What the live view brings is new, what is mended in kunit its tests show, and the
-# selftests mend nothing.
+# What the live view brings is new, what is mended in kunit its tests show, and headers,
+# samples and selftests mend nothing.
 # shellcheck disable=SC2317 # called by check
 each_patch_has_one()
 {
-	diff <(sed -nE '/^(live|kunit|writer|selftests)/d; /^[^#]/s,/[0-9]*-(.*)\.patch,/\1,p' "$patches/series" |
+	diff <(sed -nE '/^(live|kunit|writer|selftests)|-(tools|samples)-/d; /^[^#]/s,/[0-9]*-(.*)\.patch,/\1,p' "$patches/series" |
 	       sort) \
 	     <(sed -n '/^#/!s/: .*//p' "$reproducers" | sort -u)
 }
