@@ -387,7 +387,7 @@ static void take_rest(struct stream *s)
 /* Count the events of the CPU that were read and not printed, or, with @all, are left. */
 static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu, bool all)
 {
-	unsigned long long sum = 0, n, ahead = 0;
+	unsigned long long sum = 0, look_at = 0;
 	struct tracemap_batch *batch;
 	struct tracemap_figures f;
 	struct subbuf_record r;
@@ -396,9 +396,9 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 
 	do {
 		/* The figures may be files of the kernel: look no more often than has to be. */
-		if (!all && !ahead) {
+		if (!all && sum >= look_at) {
 			last = tracemap_cpu_figures(cpu, &f) || !f.ahead;
-			ahead = last ? 0 : f.ahead;
+			look_at = sum + f.ahead;
 		}
 		ret = tracemap_cpu_fetch(cpu, &batch);
 		if (ret <= 0)
@@ -406,10 +406,8 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 		losses_told(&s->losses, batch->cpu, batch->missed);
 		if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
 			s->lost += batch->missed;
-		for (n = 0; tracemap_batch_next(batch, &r); n++)
+		for (; tracemap_batch_next(batch, &r); sum++)
 			;
-		sum += n;
-		ahead -= n < ahead ? n : ahead;
 	} while (!last && (ret > 0 || ret == -EINTR || ret == -EBADMSG));
 	return sum;
 }
