@@ -143,11 +143,11 @@ static int pass_all(struct tracemap_cpu *cpu)
 	struct tracemap_figures f;
 	struct subbuf_record r;
 	int ret = tracemap_cpu_figures(cpu, &f);
-	uint64_t left, passed;
+	int64_t left, passed;
 
 	if (ret < 0)
 		return ret;
-	for (left = (f.nr_subbufs + 1ull) * capacity; left; left -= passed < left ? passed : left) {
+	for (left = (f.nr_subbufs + 1ll) * capacity; left > 0; left -= passed) {
 		passed = capacity;
 		ret = tracemap__refill(cpu);
 		if (ret == -EBADMSG)
