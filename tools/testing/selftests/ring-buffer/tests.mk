@@ -30,7 +30,8 @@ compiler_x86_64 := i686-linux-gnu-gcc
 compiler_aarch64 := arm-linux-gnueabihf-gcc
 builds = $(shell echo 'int main(void) { return 0; }' | \
 	$(1) -include errno.h -static -x c - -o /dev/null 2>/dev/null && echo '$(1)')
-LDFLAGS += $(if $(call builds,$(compiler)),-static)
+static := $(if $(call builds,$(compiler)),-static)
+LDFLAGS += $(static)
 ifndef CC32
 CC32 := $(or $(call builds,$(compiler) -m32),$(call builds,$(compiler_$(machine))))
 endif
