@@ -32,10 +32,9 @@ new_files_of_all()
 # The tests are the same on all bases.
 tests_not_on_all()
 {
-	local bases=("$top"/patches/*/) of
+	local bases=("$top"/patches/*/)
 
-	for of in "${bases[@]}"; do patches=$of SERIES=all new_files; done |
-		grep '^tools/testing/.*\.[ch]$' | sort | uniq -c |
+	new_files_of_all | grep '^tools/testing/.*\.[ch]$' | sort | uniq -c |
 		awk -v bases=${#bases[@]} '$1 != bases { print $2 " is not on all bases" }'
 }
 
