@@ -107,6 +107,13 @@ key_of_stage()
 	 find . -type f "$@" -print0 | sort -z | xargs -0 -r sha256sum) | hash_of
 }
 
+# The faults of mutants/ are of the code for 6.1; another base gets those that it has.
+plant_faults()
+{
+	[ "$linux" = 6.1 ] || set -- partly
+	"$harness/mutants/plant.py" "$stage" "$@"
+}
+
 # Sets stage (a folder with the files the series changes), series_key, and
 # kernel_key, which leaves out what no kernel is built from.
 # An unpinned base is accepted here or not at all. With MUTANTS=yes the staged files
@@ -120,7 +127,7 @@ stage_onto_base()
 		refuse_base "the series does not apply to this $(kernel_version "$base")"
 	fi
 	[ "$base_pinned" = yes ] || say "-- the base is not the tested $pin_version but $(kernel_version "$base"): every hunk applies without fuzz, accepted"
-	[ "${MUTANTS:-}" != yes ] || "$harness/mutants/plant.py" "$stage" >"$stage.mutants" ||
+	[ "${MUTANTS:-}" != yes ] || plant_faults >"$stage.mutants" ||
 		die "the faults of mutants/ cannot be put into the series"
 	series_key=$(key_of_stage)
 	kernel_key=$(key_of_stage ! -path './tools/*' ! -path './Documentation/*' ! -path './samples/*/*' \
