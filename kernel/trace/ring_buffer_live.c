@@ -7,7 +7,8 @@
  * stores which sub-buffer it is in, and what it has left in the others. User space
  * maps the index read-only, followed by the sub-buffers. An observer reads bytes of
  * a sub-buffer first, and then checks in the index that they are valid. The writer
- * does not know how many observers there are; ring_buffer_observer.c does.
+ * does not know how many observers there are. How they sleep until there is more is
+ * in ring_buffer_observer.c.
  *
  * The writer updates the index at two places, which it reaches once per sub-buffer,
  * not once per event. Without an index, each of them costs a load of
@@ -51,6 +52,9 @@
  *		sees that the epoch has changed, and one that sees the new even
  *		epoch also sees what it begins with.
  *
+ * An observer is a reference to the buffer: while there is one, the buffer counts
+ * as mapped.
+ *
  * Life of an index. The first observer of a CPU's buffer makes the index. It stays
  * with the buffer, and the writer keeps it up to date, until the buffer is resized
  * or freed. So the watched CPU runs one work item when the index is made and one
@@ -67,6 +71,7 @@
  * their own under reader_lock.
  */
 
+#include <linux/cpu.h>
 #include <linux/hrtimer.h>
 #include <linux/rbtree.h>
 #include <linux/vmalloc.h>
@@ -140,10 +145,51 @@ struct rb_live {
 	struct rb_live_wait		wait;
 };
 
+/* A place in the stream of all bytes ever committed */
+struct rb_live_place {
+	u64		generation;
+	unsigned int	commit;
+};
+
+/**
+ * struct ring_buffer_observer - an observer of a CPU's buffer
+ * @cpu_buffer: the buffer
+ * @live: its index
+ * @queue: the tasks that sleep until there is more
+ * @node: the node in the tree of sleepers, if @sleeps
+ * @enough: the place where enough is committed
+ * @mark: the place where a sleeper is woken: @enough, or another one while it is held
+ * @epoch: the epoch of these places
+ * @sleeps: whether it is a sleeper
+ * @home: whether it has been on the watched CPU since its position was set
+ * @held: whether it is a sleeper that is held, until @timer expires at the latest
+ * @rested: the time when it has its whole burst of wake-ups again
+ * @timer: ends the hold
+ *
+ * All but the first three are protected by @live->wait.lock.
+ */
+struct ring_buffer_observer {
+	struct ring_buffer_per_cpu	*cpu_buffer;
+	struct rb_live			*live;
+	wait_queue_head_t		queue;
+	struct rb_node			node;
+	struct rb_live_place		enough;
+	struct rb_live_place		mark;
+	u64				epoch;
+	bool				sleeps;
+	bool				home;
+	bool				held;
+	ktime_t				rested;
+	struct hrtimer			timer;
+};
+
+/* ring_buffer_observer.c has these */
 static void rb_live_wait_init(struct rb_live *live);
 static void rb_live_wait_end(struct rb_live *live);
 static void rb_live_mark_near(struct rb_live *live, unsigned long generation);
 static void rb_live_wake_all(struct rb_live *live);
+static void rb_live_sleep_init(struct ring_buffer_observer *observer);
+static void rb_live_sleep_end(struct ring_buffer_observer *observer);
 
 /*
  * User space sees the kernel's stores only if both use the same lines of the data
@@ -770,7 +816,6 @@ static void rb_live_drop(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(cpu_buffer->live, NULL);
 	if (live)
 		cpu_buffer->live_epoch = live->index->epoch;
-	WRITE_ONCE(cpu_buffer->irq_work.live_pending, false);
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
 	if (!live)
@@ -778,4 +823,127 @@ static void rb_live_drop(struct ring_buffer_per_cpu *cpu_buffer)
 
 	rb_live_wait_end(live);
 	rb_live_free(live);
+}
+
+/**
+ * ring_buffer_observe - begin to observe a CPU's buffer
+ * @buffer: the buffer to observe
+ * @cpu: the CPU whose buffer to observe
+ *
+ * Until ring_buffer_observer_free() the buffer counts as mapped, see
+ * ring_buffer_map(). The first observer makes the index, which takes a work item
+ * on @cpu that disables interrupts for short times only. The index stays for later
+ * observers until the buffer is resized.
+ *
+ * Context: Sleeps, killably while the work item waits for its turn. Takes what
+ * rb_hold_subbufs() takes, cpus_read_lock() and cpu_buffer->live_lock.
+ *
+ * Return: the observer, or an ERR_PTR() of
+ *   -EBUSY	    there are too many mappings to count, or NMIs wrote to the
+ *		    buffer during each try to make the index
+ *   -EINTR	    the caller was killed
+ *   -EINVAL	    there is no buffer for @cpu
+ *   -ENODEV	    the ring buffer is corrupt, of which the kernel has warned, or in
+ *		    memory reserved at boot
+ *   -ENOMEM	    no memory for the observer or the index
+ *   -EOPNOTSUPP    the data caches of this machine may alias, so that user space
+ *		    would not see what the kernel stores
+ */
+struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
+						 int cpu)
+{
+	struct ring_buffer_per_cpu *cpu_buffer;
+	struct ring_buffer_observer *observer;
+	int ret;
+
+	if (!rb_live_supported())
+		return ERR_PTR(-EOPNOTSUPP);
+
+	observer = kzalloc(sizeof(*observer), GFP_KERNEL_ACCOUNT);
+	if (!observer)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rb_hold_subbufs(buffer, cpu);
+	if (ret)
+		goto out_free;
+
+	cpu_buffer = buffer->buffers[cpu];
+	cpus_read_lock();
+	ret = mutex_lock_killable(&cpu_buffer->live_lock);
+	if (!ret) {
+		if (!cpu_buffer->live)
+			ret = rb_live_make(cpu_buffer);
+		mutex_unlock(&cpu_buffer->live_lock);
+	}
+	cpus_read_unlock();
+	if (ret)
+		goto out_release;
+
+	observer->cpu_buffer = cpu_buffer;
+	observer->live = cpu_buffer->live;
+	rb_live_sleep_init(observer);
+
+	return observer;
+
+ out_release:
+	rb_release_subbufs(buffer, cpu);
+ out_free:
+	kfree(observer);
+	return ERR_PTR(ret);
+}
+
+/**
+ * ring_buffer_observer_free - end an observer
+ * @observer: the observer; no task sleeps on it
+ *
+ * Context: May sleep. Takes wait.lock and what rb_release_subbufs() takes.
+ */
+void ring_buffer_observer_free(struct ring_buffer_observer *observer)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = observer->cpu_buffer;
+
+	rb_live_sleep_end(observer);
+	kfree(observer);
+	rb_release_subbufs(cpu_buffer->buffer, cpu_buffer->cpu);
+}
+
+/**
+ * ring_buffer_observer_size - get the size of an observer's whole mapping
+ * @observer: the observer
+ *
+ * Context: Any.
+ *
+ * Return: the pages of the index and of all sub-buffers together.
+ */
+unsigned long ring_buffer_observer_size(struct ring_buffer_observer *observer)
+{
+	struct ring_buffer_per_cpu *cpu_buffer = observer->cpu_buffer;
+
+	return observer->live->index_pages +
+	       ((cpu_buffer->nr_pages + 1) << cpu_buffer->buffer->subbuf_order);
+}
+
+/**
+ * ring_buffer_observer_page - find a page of an observer's mapping
+ * @observer: the observer
+ * @pgoff: the page's number, from the start of the index, below
+ *	   ring_buffer_observer_size()
+ *
+ * Context: Any.
+ *
+ * Return: the page.
+ */
+struct page *ring_buffer_observer_page(struct ring_buffer_observer *observer,
+				       unsigned long pgoff)
+{
+	unsigned int order = observer->cpu_buffer->buffer->subbuf_order;
+	struct rb_live *live = observer->live;
+
+	if (pgoff < live->index_pages)
+		return vmalloc_to_page((void *)live->index + (pgoff << PAGE_SHIFT));
+
+	pgoff -= live->index_pages;
+
+	return virt_to_page(live->pages[pgoff >> order]->page) +
+	       (pgoff & ((1UL << order) - 1));
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Observers of a CPU's buffer: what they map, and how they sleep until there is
- * more.
+ * How observers of a CPU's buffer sleep until there is more.
  *
  * This file is included in ring_buffer.c, after ring_buffer_live.c, which keeps
  * the index with which observers follow the writer.
  *
- * An observer is a reference to the buffer: while there is one, the buffer counts
- * as mapped. User space sets the observer's position, and tasks sleep on its queue
+ * User space sets the position of an observer, and tasks sleep on its queue
  * until enough is committed beyond that position. The observer's mark is the place
  * where that is the case, in the stream of all bytes ever committed. An observer is
  * a sleeper from the moment its position is set until its mark is reached. Then it
@@ -74,7 +72,6 @@
  */
 
 #include <linux/context_tracking_irq.h>
-#include <linux/cpu.h>
 
 /* When the timer looks: after this time, a store buffer has long been empty */
 #define RB_LIVE_LOOK_NS		NSEC_PER_MSEC
@@ -86,44 +83,6 @@
 #define RB_LIVE_BURST		2
 #define RB_LIVE_REST_NS		(NSEC_PER_SEC / 100)
 #define RB_LIVE_HOME_REST_NS	(NSEC_PER_SEC / 8)
-
-/* A place in the stream of all bytes ever committed */
-struct rb_live_place {
-	u64		generation;
-	unsigned int	commit;
-};
-
-/**
- * struct ring_buffer_observer - an observer of a CPU's buffer
- * @cpu_buffer: the buffer
- * @live: its index
- * @queue: the tasks that sleep until there is more
- * @node: the node in the tree of sleepers, if @sleeps
- * @enough: the place where enough is committed
- * @mark: the place where a sleeper is woken: @enough, or another one while it is held
- * @epoch: the epoch of these places
- * @sleeps: whether it is a sleeper
- * @home: whether it has been on the watched CPU since its position was set
- * @held: whether it is a sleeper that is held, until @timer expires at the latest
- * @rested: the time when it has its whole burst of wake-ups again
- * @timer: ends the hold
- *
- * All but the first three are protected by @live->wait.lock.
- */
-struct ring_buffer_observer {
-	struct ring_buffer_per_cpu	*cpu_buffer;
-	struct rb_live			*live;
-	wait_queue_head_t		queue;
-	struct rb_node			node;
-	struct rb_live_place		enough;
-	struct rb_live_place		mark;
-	u64				epoch;
-	bool				sleeps;
-	bool				home;
-	bool				held;
-	ktime_t				rested;
-	struct hrtimer			timer;
-};
 
 #define node_to_observer(n)	rb_entry(n, struct ring_buffer_observer, node)
 
@@ -509,12 +468,14 @@ static void rb_live_wait_init(struct rb_live *live)
 
 /*
  * No observer is left, and no writer uses the index. The work may still start the
- * timer, so end the work first. Without sleepers, the timer queues no work.
+ * timer, so end the work first. Without sleepers, the timer queues no work, and
+ * neither sets the flag.
  */
 static void rb_live_wait_end(struct rb_live *live)
 {
 	irq_work_sync(&live->wait.work);
 	hrtimer_cancel(&live->wait.timer);
+	WRITE_ONCE(live->cpu_buffer->irq_work.live_pending, false);
 }
 
 /*
@@ -569,84 +530,16 @@ static enum hrtimer_restart rb_live_hold_ends(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/**
- * ring_buffer_observe - begin to observe a CPU's buffer
- * @buffer: the buffer to observe
- * @cpu: the CPU whose buffer to observe
- *
- * Until ring_buffer_observer_free() the buffer counts as mapped, see
- * ring_buffer_map(). The first observer makes the index, which takes a work item
- * on @cpu that disables interrupts for short times only. The index stays for later
- * observers until the buffer is resized.
- *
- * Context: Sleeps, killably while the work item waits for its turn. Takes what
- * rb_hold_subbufs() takes, cpus_read_lock() and cpu_buffer->live_lock.
- *
- * Return: the observer, or an ERR_PTR() of
- *   -EBUSY	    there are too many mappings to count, or NMIs wrote to the
- *		    buffer during each try to make the index
- *   -EINTR	    the caller was killed
- *   -EINVAL	    there is no buffer for @cpu
- *   -ENODEV	    the ring buffer is corrupt, of which the kernel has warned, or in
- *		    memory reserved at boot
- *   -ENOMEM	    no memory for the observer or the index
- *   -EOPNOTSUPP    the data caches of this machine may alias, so that user space
- *		    would not see what the kernel stores
- */
-struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
-						 int cpu)
+static void rb_live_sleep_init(struct ring_buffer_observer *observer)
 {
-	struct ring_buffer_per_cpu *cpu_buffer;
-	struct ring_buffer_observer *observer;
-	int ret;
-
-	if (!rb_live_supported())
-		return ERR_PTR(-EOPNOTSUPP);
-
-	observer = kzalloc(sizeof(*observer), GFP_KERNEL_ACCOUNT);
-	if (!observer)
-		return ERR_PTR(-ENOMEM);
-
-	ret = rb_hold_subbufs(buffer, cpu);
-	if (ret)
-		goto out_free;
-
-	cpu_buffer = buffer->buffers[cpu];
-	cpus_read_lock();
-	ret = mutex_lock_killable(&cpu_buffer->live_lock);
-	if (!ret) {
-		if (!cpu_buffer->live)
-			ret = rb_live_make(cpu_buffer);
-		mutex_unlock(&cpu_buffer->live_lock);
-	}
-	cpus_read_unlock();
-	if (ret)
-		goto out_release;
-
-	observer->cpu_buffer = cpu_buffer;
-	observer->live = cpu_buffer->live;
 	init_waitqueue_head(&observer->queue);
 	hrtimer_init(&observer->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_SOFT);
 	observer->timer.function = rb_live_hold_ends;
-
-	return observer;
-
- out_release:
-	rb_release_subbufs(buffer, cpu);
- out_free:
-	kfree(observer);
-	return ERR_PTR(ret);
 }
 
-/**
- * ring_buffer_observer_free - end an observer
- * @observer: the observer; no task sleeps on it
- *
- * Context: May sleep. Takes wait.lock and what rb_release_subbufs() takes.
- */
-void ring_buffer_observer_free(struct ring_buffer_observer *observer)
+/* No task sleeps on the observer. Those of other observers may wait for its mark. */
+static void rb_live_sleep_end(struct ring_buffer_observer *observer)
 {
-	struct ring_buffer_per_cpu *cpu_buffer = observer->cpu_buffer;
 	struct rb_live_wait *wait = &observer->live->wait;
 	unsigned long flags;
 
@@ -659,49 +552,6 @@ void ring_buffer_observer_free(struct ring_buffer_observer *observer)
 	spin_unlock_irqrestore(&wait->lock, flags);
 
 	hrtimer_cancel(&observer->timer);
-	kfree(observer);
-	rb_release_subbufs(cpu_buffer->buffer, cpu_buffer->cpu);
-}
-
-/**
- * ring_buffer_observer_size - get the size of an observer's whole mapping
- * @observer: the observer
- *
- * Context: Any.
- *
- * Return: the pages of the index and of all sub-buffers together.
- */
-unsigned long ring_buffer_observer_size(struct ring_buffer_observer *observer)
-{
-	struct ring_buffer_per_cpu *cpu_buffer = observer->cpu_buffer;
-
-	return observer->live->index_pages +
-	       ((cpu_buffer->nr_pages + 1) << cpu_buffer->buffer->subbuf_order);
-}
-
-/**
- * ring_buffer_observer_page - find a page of an observer's mapping
- * @observer: the observer
- * @pgoff: the page's number, from the start of the index, below
- *	   ring_buffer_observer_size()
- *
- * Context: Any.
- *
- * Return: the page.
- */
-struct page *ring_buffer_observer_page(struct ring_buffer_observer *observer,
-				       unsigned long pgoff)
-{
-	unsigned int order = observer->cpu_buffer->buffer->subbuf_order;
-	struct rb_live *live = observer->live;
-
-	if (pgoff < live->index_pages)
-		return vmalloc_to_page((void *)live->index + (pgoff << PAGE_SHIFT));
-
-	pgoff -= live->index_pages;
-
-	return virt_to_page(live->pages[pgoff >> order]->page) +
-	       (pgoff & ((1UL << order) - 1));
 }
 
 /* Return the place where there is enough for an observer at @pos. */
