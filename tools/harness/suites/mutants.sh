@@ -132,6 +132,17 @@ wanted()
 	done
 }
 
+# The record on standard input, without tests that fail as what they cite does not hold on
+# this base.
+promised()
+{
+	: >"$work/not_on"
+	[ "$linux" = 6.1 ] || "$harness/verbs/promises.py" "$top" not-on "$linux" >"$work/not_on"
+	gawk 'ARGIND == 1 { not_on[$1, $2]; next }
+		$1 == "failed" { name = $NF; sub(/.*\./, "", name) }
+		$1 != "failed" || !(($2, name) in not_on)' "$work/not_on" -
+}
+
 # Two guests have half of the programs each. boot_test sees a buffer that nothing has
 # used yet, pressure_test leaves little of a guest.
 record_all()
@@ -145,7 +156,7 @@ record_all()
 	record odd "${odd[@]}" &
 	record even "${even[@]}" || complete=no
 	wait $! || complete=no
-	cat "$work/record.odd" "$work/record.even" >"$known/record"
+	cat "$work/record.odd" "$work/record.even" | promised >"$known/record"
 	[ $complete = yes ] ||
 		die "the selftests do not come to their end without a fault" "$(tail -n 20 "$work/guests.err")"
 }
