@@ -93,9 +93,6 @@ static_assert(sizeof(struct trace_live_index) == 192);
 /* How often to try, because sub-buffers may be consumed or overwritten meanwhile */
 #define RB_LIVE_TRIES		10
 
-/* How often to load a value that keeps changing before giving up */
-#define RB_LIVE_LOOKS		100
-
 /**
  * struct rb_live_wait - the observers that sleep, see ring_buffer_observer.c
  * @lock: protects all fields; the writer reads the mark, @sleepers and @cpu without it
@@ -225,29 +222,6 @@ static void rb_live_store64(__u64 *shown, u64 value)
 		smp_wmb();	/* If the new lower half is seen, so is the new upper half */
 	}
 	WRITE_ONCE(half[low], lower_32_bits(value));
-#endif
-}
-
-/* Load such a field on another CPU, or in a context that has not interrupted a store to it. */
-static u64 rb_live_see64(const __u64 *shown)
-{
-#if BITS_PER_LONG == 64
-	return READ_ONCE(*shown);
-#else
-	const u32 *half = (const u32 *)shown;
-	const int low = IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
-	u32 upper, lower;
-	int looks = 0;
-
-	do {
-		upper = READ_ONCE(half[!low]);
-		smp_rmb();	/* Pairs with the first smp_wmb() in rb_live_store64() */
-		lower = READ_ONCE(half[low]);
-		smp_rmb();	/* Pairs with the second one */
-	} while ((upper != READ_ONCE(half[!low]) || lower == U32_MAX) &&
-		 looks++ < RB_LIVE_LOOKS);
-
-	return (u64)upper << 32 | lower;
 #endif
 }
 

@@ -79,12 +79,41 @@
 /* How many observers, with all their tasks, to wake at a time with interrupts off */
 #define RB_LIVE_WAKE_BATCH	32
 
+/* How often to load a value that keeps changing before giving up */
+#define RB_LIVE_LOOKS		100
+
 /* An observer may have a burst of wake-ups, then one in each of these times */
 #define RB_LIVE_BURST		2
 #define RB_LIVE_REST_NS		(NSEC_PER_SEC / 100)
 #define RB_LIVE_HOME_REST_NS	(NSEC_PER_SEC / 8)
 
 #define node_to_observer(n)	rb_entry(n, struct ring_buffer_observer, node)
+
+/*
+ * Load a 64-bit field of the index on another CPU, or in a context that has not
+ * interrupted a store to it.
+ */
+static u64 rb_live_see64(const __u64 *shown)
+{
+#if BITS_PER_LONG == 64
+	return READ_ONCE(*shown);
+#else
+	const u32 *half = (const u32 *)shown;
+	const int low = IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
+	u32 upper, lower;
+	int looks = 0;
+
+	do {
+		upper = READ_ONCE(half[!low]);
+		smp_rmb();	/* Pairs with the first smp_wmb() in rb_live_store64() */
+		lower = READ_ONCE(half[low]);
+		smp_rmb();	/* Pairs with the second one */
+	} while ((upper != READ_ONCE(half[!low]) || lower == U32_MAX) &&
+		 looks++ < RB_LIVE_LOOKS);
+
+	return (u64)upper << 32 | lower;
+#endif
+}
 
 /* Return whether the place @a is at @b or past it. */
 static bool rb_live_reached(const struct rb_live_place *a,
