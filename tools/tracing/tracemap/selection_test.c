@@ -458,7 +458,9 @@ static void test_sizes_of_cpus(void)
 	CHECK(!session_open(&session, "/"));
 	CHECK(session_quarter_of_buffer(session) == 1408 * 1024 / 4);
 	make_file(top, "buffer_size_kb", "X\n");
-	CHECK(session_quarter_of_buffer(session) == 0 && !session_close(session));
+	CHECK(session_quarter_of_buffer(session) == 0);
+	CHECK(session_try(session, "buffer_size_kb", "64") == -ENOTUNIQ);
+	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));
 	choose(&sel, options);
 	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOTUNIQ);
 	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));
