@@ -144,7 +144,8 @@ promised()
 }
 
 # Two guests have half of the programs each. boot_test sees a buffer that nothing has
-# used yet, pressure_test leaves little of a guest.
+# used yet. pressure_test leaves little of a guest; on another base the kernel warns in a test
+# of it that is not promised there, and panics.
 record_all()
 {
 	local all odd even complete=yes
@@ -152,7 +153,8 @@ record_all()
 	mapfile -t all < <(wanted boot_test "${all[@]}")
 	mapfile -t odd < <(printf '%s\n' "${all[@]}" | sed '1~2!d;/^$/d')
 	mapfile -t even < <(printf '%s\n' "${all[@]}" | sed '1~2d;/^$/d'
-		wanted torture unload nested stacks pressure_test)
+		wanted torture unload nested stacks
+		[ "$linux" != 6.1 ] || wanted pressure_test)
 	record odd "${odd[@]}" &
 	record even "${even[@]}" || complete=no
 	wait $! || complete=no
