@@ -60,15 +60,15 @@
  * or freed. So the watched CPU runs one work item when the index is made and one
  * when it is removed, however many observers come in between.
  *
- * rb_live_drop() removes the index. It runs on the writer's CPU in a work item, or
+ * rb_live_drop() removes the index. It runs in a task on the writer's CPU, or
  * after writers have been kept out for long enough to free sub-buffers. A writer
  * has preemption off from its load of cpu_buffer->live to its last store to the
- * index, so no writer is between the two when a work item runs. A grace period does
+ * index, so no writer is between the two when a task runs. A grace period does
  * not guarantee that if functions are also traced while RCU is not watching.
  *
  * Locks: cpu_buffer->live_lock lets one caller at a time make an index. The
  * writer stores to the index without a lock; readers and resets store to fields of
- * their own under reader_lock.
+ * their own under reader_lock. wait.lock protects what concerns sleepers.
  */
 
 #include <linux/cpu.h>
@@ -180,7 +180,7 @@ struct ring_buffer_observer {
 	struct hrtimer			timer;
 };
 
-/* ring_buffer_observer.c has these */
+/* How observers sleep, see ring_buffer_observer.c */
 static void rb_live_wait_init(struct rb_live *live);
 static void rb_live_wait_end(struct rb_live *live);
 static void rb_live_mark_near(struct rb_live *live, unsigned long generation);
@@ -216,7 +216,7 @@ static void rb_live_store64(__u64 *shown, u64 value)
 
 	if (half[!low] != upper_32_bits(value)) {
 		WRITE_ONCE(half[low], U32_MAX);
-		/* These pair with the two smp_rmb() in rb_live_see64(), and the observer's */
+		/* These pair with the two smp_rmb() of rb_live_see64(), and of user space */
 		smp_wmb();	/* If the new upper half is seen, the old lower half is not */
 		WRITE_ONCE(half[!low], upper_32_bits(value));
 		smp_wmb();	/* If the new lower half is seen, so is the new upper half */
@@ -776,7 +776,7 @@ static int rb_live_make(struct ring_buffer_per_cpu *cpu_buffer)
 
 /*
  * Remove the index, because the sub-buffers are about to be replaced or freed. No
- * observer is left. This runs on the writer's CPU in a work item, or while writers
+ * observer is left. This runs in a task on the writer's CPU, or while writers
  * are kept out, so no writer uses the index afterwards.
  */
 static void rb_live_drop(struct ring_buffer_per_cpu *cpu_buffer)
@@ -870,7 +870,7 @@ struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
  * ring_buffer_observer_free - end an observer
  * @observer: the observer; no task sleeps on it
  *
- * Context: May sleep. Takes wait.lock and what rb_release_subbufs() takes.
+ * Context: May sleep. Takes observer->live->wait.lock and what rb_release_subbufs() takes.
  */
 void ring_buffer_observer_free(struct ring_buffer_observer *observer)
 {

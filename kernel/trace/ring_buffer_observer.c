@@ -498,7 +498,8 @@ static void rb_live_wait_init(struct rb_live *live)
 /*
  * No observer is left, and no writer uses the index. The work may still start the
  * timer, so end the work first. Without sleepers, the timer queues no work, and
- * neither sets the flag.
+ * neither of them sets the flag. It may still be set, because the timer that would
+ * have cleared it is cancelled. Then every event would look for a sleeper.
  */
 static void rb_live_wait_end(struct rb_live *live)
 {

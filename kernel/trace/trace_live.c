@@ -3,7 +3,7 @@
  * per_cpu/cpuN/trace_live: watching a CPU's buffer live.
  *
  * This file is included in trace.c. An open file is an observer of the buffer,
- * see ring_buffer_observer.c. Its mapping has the live index and all sub-buffers.
+ * see ring_buffer_live.c. Its mapping has the live index and all sub-buffers.
  * Each part of a mapping refers to the file, so the buffer is kept as it is until
  * the file is closed and the last part is unmapped.
  *

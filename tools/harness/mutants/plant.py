@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-plant.py STAGE: put all faults of the kernel in the lists *.faults beside it into the staged
-files of the series, each behind a switch, and print them, one a line: number, name, tests
-to try first, kind, file, the model and the break that stand for it. The faults of programs,
-in files of tools/, are planted one at a time, by programs.py.
+plant.py STAGE [partly]: put all faults of the kernel in the lists *.faults beside it into
+the staged files of the series, each behind a switch, and print them, one a line: number, name,
+tests to try first, kind, file, the model and the break that stand for it. The faults of
+programs, in files of tools/, are planted one at a time, by programs.py.
+
+The lists are of the code for 6.1. With "partly", for another base, a fault is left out if its
+file is not there, or if it is a file of the stock kernel that does not have its old text once.
 
 ring_buffer.mutant=NUMBER, at boot or in /sys/module/ring_buffer/parameters, switches one
 of them on; with -1 none is on, and the kernel notes which places of faults it comes by.
@@ -177,7 +180,8 @@ def read_lists():
 
 
 def is_there(stage, fault):
-    """Whether the base has what the fault changes, and once. What is a file of ours has it."""
+    """Whether the base has what the fault changes, and once. A file of ours is the same on each
+    base, so that the old text has to be there."""
     path = os.path.join(stage, fault.file)
     if not os.path.exists(path):
         return False
@@ -185,7 +189,7 @@ def is_there(stage, fault):
         return True
     with open(path, encoding='utf-8') as file:
         count = file.read().count(fault.text('old'))
-    return count == 1 or count >= fault.which > 1
+    return count == 1 and fault.which == 1
 
 
 def find(text, fault):
@@ -269,7 +273,12 @@ def main():
     stage = sys.argv[1]
     faults = [fault for fault in read_lists() if not fault.file.startswith('tools/')]
     if sys.argv[2:] == ['partly']:
-        faults = [fault for fault in faults if is_there(stage, fault)]
+        there = [fault for fault in faults if is_there(stage, fault)]
+        print(f'-- {len(there)} of {len(faults)} faults: the code of the others is not on this base',
+              file=sys.stderr)
+        faults = there
+    elif sys.argv[2:]:
+        fail(f'{sys.argv[2]}: only "partly" is known')
     for number, fault in enumerate(faults, 1):
         fault.number = number
     for file in sorted({fault.file for fault in faults}):

@@ -15,7 +15,7 @@
 # is found. Faults that take a race to be seen are told and not judged, except for those
 # that a model has: checks/model.sh sees that spin finds them.
 #
-# BASE=6.12 has about two in five of the faults: the others are of code that 6.1 alone has.
+# BASE=6.12 has about two in five of the faults: its code does not have the text of the others.
 #
 # The test that mutants/hints names for a fault is tried first. The folder that KEEP= names
 # keeps what trials.py reads, and the hints of this run, which are to be copied to there.
@@ -231,6 +231,7 @@ by_selftests()
 # Called on the last line: a shell reads on in a file that changes while it runs.
 main()
 {
+	local name
 	scratch
 	known=${KEEP:-$work/known}
 	export MUTANTS=yes
@@ -243,7 +244,9 @@ main()
 	else
 		cp "$work/stage.mutants" "$known/faults"
 	fi
-	[ -s "$known/faults" ] || die "there is no fault called $*"
+	for name; do
+		cut -f 2 "$known/faults" | grep -qxF -e "$name" || die "$name is no fault of Linux $linux"
+	done
 	cp "$harness/mutants/hints" "$known/hints"
 	uml=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
 	image=$(FLAVOUR=default "$harness/verbs/kernel.sh")
