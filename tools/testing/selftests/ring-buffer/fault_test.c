@@ -187,9 +187,19 @@ TEST_F_TIMEOUT(map, open_of_the_live_view_without_memory_leaves_nothing, FAULT_T
 	fail_each(_metadata, self, &op, expect_free);
 }
 
+static int before_mmap_live(FIXTURE_DATA(map) * self)
+{
+	return before_mmap(self) ?: call_open_live(self);
+}
+
+static int before_far_mmap_live(FIXTURE_DATA(map) * self)
+{
+	return before_far_mmap(self) ?: call_open_live(self);
+}
+
 static int call_mmap_live(FIXTURE_DATA(map) * self)
 {
-	with.map = mmap(NULL, with.len, PROT_READ, MAP_SHARED, with.fd, 0);
+	with.map = mmap(with.hint, with.len, PROT_READ, MAP_SHARED, with.fd, 0);
 	return with.map == MAP_FAILED ? -errno : 0;
 }
 
@@ -200,20 +210,39 @@ static int after_mmap_live(FIXTURE_DATA(map) * self, int err)
 	return after_close(self, err) ?: ret;
 }
 
-/* MEM-3 */
-TEST_F_TIMEOUT(map, mmap_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
+/* The mapping of an observer, of index and whole buffer. */
+static void fail_each_mmap_live(struct __test_metadata *_metadata, FIXTURE_DATA(map) * self,
+				const struct operation *op)
 {
-	static const struct operation op = {
-		"mmap() of trace_live", .before = call_open_live, .call = call_mmap_live,
-		.after = after_mmap_live,
-	};
 	struct watcher w;
 
 	ASSERT_EQ(0, prepare(self));
 	ASSERT_EQ(0, watcher_open(&w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
 	with.len = w.map.index->mapping_size;
 	watcher_close(&w);
-	fail_each(_metadata, self, &op, expect_free);
+	fail_each(_metadata, self, op, expect_free);
+}
+
+/* MEM-3 */
+TEST_F_TIMEOUT(map, mmap_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() of trace_live", .before = before_mmap_live, .call = call_mmap_live,
+		.after = after_mmap_live,
+	};
+
+	fail_each_mmap_live(_metadata, self, &op);
+}
+
+/* MEM-3 */
+TEST_F_TIMEOUT(map, far_mmap_of_the_live_view_without_memory_leaves_nothing, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"mmap() of trace_live far away", .before = before_far_mmap_live,
+		.call = call_mmap_live, .after = after_mmap_live,
+	};
+
+	fail_each_mmap_live(_metadata, self, &op);
 }
 
 /* Who watches already goes on, and waits for events as before. */
