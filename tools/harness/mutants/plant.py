@@ -23,6 +23,7 @@ A list says of each fault:
 	race: why no test without a race can find it	(if that is so)
 	model: MODEL BREAK	(the fault of the model that is this one; checks/model.sh tries it)
 	survives: why nothing finds it			(if that is so)
+	survives elsewhere: why on another base		(if that is so)
 	old:
 	TEXT
 	new:
@@ -158,7 +159,7 @@ def read_list(path, faults):
             elif line.startswith('fault ') and len(line.split()) == 3:
                 fault = Fault(*line.split()[1:])
                 faults.append(fault)
-            elif fault and re.match(r'(breaks|tests|race|model|survives): ', line):
+            elif fault and re.match(r'(breaks|tests|race|model|survives|survives elsewhere): ', line):
                 key, value = line.split(': ', 1)
                 fault.about[key] = value
             elif line and not line.startswith('#'):
@@ -277,6 +278,9 @@ def main():
         print(f'-- {len(there)} of {len(faults)} faults: the code of the others is not on this base',
               file=sys.stderr)
         faults = there
+        for fault in faults:
+            if 'survives elsewhere' in fault.about:
+                fault.about['survives'] = fault.about['survives elsewhere']
     elif sys.argv[2:]:
         fail(f'{sys.argv[2]}: only "partly" is known')
     for number, fault in enumerate(faults, 1):
