@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
-#include <sys/time.h>
 
 #include "map_fixture.h"
 #include "watcher.h"
@@ -267,35 +266,16 @@ static void expect_let_go(struct __test_metadata *_metadata,
 	expect_unmapped(_metadata, &self->ti);
 }
 
-static void be_interrupted(int signo)
-{
-}
-
 /* LIVE-4: A signal that comes meanwhile, and does not kill, is no obstacle. */
 TEST_F(live_map, a_large_buffer_is_mapped_beside_signals)
 {
-	struct itimerval timer = { 0 };
-	void *index;
-	int i;
-
 	close_both(self);
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "32768"));
 	self->fd = live_file(&self->ti, self->ti.cpu);
 	ASSERT_LE(0, self->fd);
 	self->size = mapping_size(self->fd);
 	ASSERT_LT(0, self->size);
-	signal(SIGALRM, be_interrupted);
-	/* The signal comes the later, one of them in the middle. */
-	for (i = 1; i <= 40; i++) {
-		timer.it_value.tv_usec = 100 * i;
-		ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
-		index = map_live(self->fd, self->size);
-		ASSERT_NE(MAP_FAILED, index)
-			TH_LOG("after %d us: %s", 100 * i, strerror(errno));
-		munmap(index, self->size);
-	}
-	timer.it_value.tv_usec = 0;
-	ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
+	map_beside_signals(_metadata, self->fd, self->size);
 }
 
 /* LIVE-5 */

@@ -6,6 +6,8 @@
 #define SELFTEST_RING_BUFFER_MAP_FIXTURE_H
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 
 #include "buffer_fixture.h"
 
@@ -64,6 +66,28 @@ static inline size_t huge_length(unsigned int bits)
 		len /= 2;
 	munmap(map, len);
 	return len;
+}
+
+static inline void be_interrupted(int signo)
+{
+}
+
+/* @len bytes can be mapped whenever a signal comes that does not kill. */
+static inline void map_beside_signals(struct __test_metadata *_metadata, int fd, size_t len)
+{
+	struct itimerval timer = { 0 };
+	int i;
+
+	signal(SIGALRM, be_interrupted);
+	/* The signal comes the later, one of them in the middle. */
+	for (i = 1; i <= 40; i++) {
+		timer.it_value.tv_usec = 100 * i;
+		ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
+		ASSERT_EQ(0, map_error(fd, len, PROT_READ, MAP_SHARED, 0))
+			TH_LOG("after %d us", 100 * i);
+	}
+	timer.it_value.tv_usec = 0;
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
 }
 
 #endif /* SELFTEST_RING_BUFFER_MAP_FIXTURE_H */

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <sys/time.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -80,31 +79,16 @@ TEST_F(map, first_mapping_may_be_a_single_page_of_a_sub_buffer)
 	expect_unmapped(_metadata, &self->ti);
 }
 
-static void be_interrupted(int signo)
-{
-}
-
 /* MAP-6: A signal that comes meanwhile, and does not kill, is no obstacle. */
 TEST_F(map, a_large_buffer_maps_beside_signals)
 {
-	struct itimerval timer = { 0 };
 	size_t len;
-	int i;
 
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "32768"));
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
 	len = self->mb.len;
 	buffer_unmap(&self->mb);
-	signal(SIGALRM, be_interrupted);
-	/* The signal comes the later, one of them in the middle. */
-	for (i = 1; i <= 40; i++) {
-		timer.it_value.tv_usec = 100 * i;
-		ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
-		ASSERT_EQ(0, map_error(self->fd, len, PROT_READ, MAP_SHARED, 0))
-			TH_LOG("after %d us", 100 * i);
-	}
-	timer.it_value.tv_usec = 0;
-	ASSERT_EQ(0, setitimer(ITIMER_REAL, &timer, NULL));
+	map_beside_signals(_metadata, self->fd, len);
 }
 
 struct map_args {
