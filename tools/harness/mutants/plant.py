@@ -159,7 +159,7 @@ def read_list(path, faults):
             elif line.startswith('fault ') and len(line.split()) == 3:
                 fault = Fault(*line.split()[1:])
                 faults.append(fault)
-            elif fault and re.match(r'(breaks|tests|race|model|survives|survives elsewhere): ', line):
+            elif fault and re.match(r'(breaks|tests|race|model|survives( elsewhere)?): ', line):
                 key, value = line.split(': ', 1)
                 fault.about[key] = value
             elif line and not line.startswith('#'):

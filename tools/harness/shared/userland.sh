@@ -5,6 +5,10 @@
 # the kselftest headers of the base, the series' uapi headers installed, and
 # the series' own programs. Source it after source.sh and find_base.
 
+# The tests of what is not promised on this base, as PROGRAM TEST. The series for 6.1
+# keeps all there is.
+not_promised() { [ "$linux" = 6.1 ] || "$harness/verbs/promises.py" "$top" not-on "$linux"; }
+
 user_tree()
 {
 	local tree=$1 f

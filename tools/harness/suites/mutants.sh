@@ -136,8 +136,7 @@ wanted()
 # this base.
 promised()
 {
-	: >"$work/not_on"
-	[ "$linux" = 6.1 ] || "$harness/verbs/promises.py" "$top" not-on "$linux" >"$work/not_on"
+	not_promised >"$work/not_on"
 	gawk 'ARGIND == 1 { not_on[$1, $2]; next }
 		$1 == "failed" { name = $NF; sub(/.*\./, "", name) }
 		$1 != "failed" || !(($2, name) in not_on)' "$work/not_on" -
