@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -250,6 +251,24 @@ TEST_F(size, a_mapped_cpu_makes_it_answer_EBUSY)
 	expect_size_refused(_metadata, &self->ti, -EBUSY, text);
 	buffer_unmap(&mb);
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
+}
+
+/* SUBBUF-8: A writer on another CPU would get EBADF while tracing is held up, and end. */
+TEST_F(size, a_change_that_is_refused_holds_up_no_writer)
+{
+	struct mapped_buffer mb;
+	unsigned int tries;
+	pid_t pid;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.other_cpu, 0));
+	pid = fork_writer(&self->ti, UINT_MAX, EVENT_SMALL);
+	ASSERT_LE(0, pid);
+	for (tries = 0; tries < 100 && child_status(pid, 0) == -EAGAIN; tries++)
+		EXPECT_EQ(-EBUSY, set_size(&self->ti, LARGE_KB));
+	EXPECT_EQ(100, tries);
+	EXPECT_EQ(0, kill_child(pid));
+	buffer_unmap(&mb);
 }
 
 /* SUBBUF-8 */
