@@ -296,7 +296,7 @@ static bool rbt_use_observer(struct kunit *test, struct ring_buffer_observer *ob
 	int ret;
 
 	rbt_faults_begin(1);
-	ret = ring_buffer_observer_wait(observer, &pos, 50);
+	ret = ring_buffer_observer_seek(observer, &pos, 50);
 	ring_buffer_observer_poll(observer, NULL, NULL);
 	ring_buffer_observer_page(observer, ring_buffer_observer_size(observer) - 1);
 	rbt_write_many(rbt, 2 * rbt_per_subbuf(rbt, 100), 100);

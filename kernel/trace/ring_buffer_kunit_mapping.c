@@ -442,16 +442,16 @@ static void wait_refuses_where_no_observer_can_be(struct kunit *test)
 		pos.read += rbt_positions[i].read;
 		pos.flags = rbt_positions[i].flags;
 		KUNIT_EXPECT_EQ_MSG(test, rbt_positions[i].want,
-				    ring_buffer_observer_wait(observer, &pos, 0),
+				    ring_buffer_observer_seek(observer, &pos, 0),
 				    "position %u", i);
 	}
 	/* In a sub-buffer that the writer has left, up to its end. */
 	pos = here;
 	pos.generation--;
 	pos.read = rbt->subbuf - RBT_HEADER;
-	KUNIT_EXPECT_EQ(test, 0, ring_buffer_observer_wait(observer, &pos, 0));
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_observer_seek(observer, &pos, 0));
 	pos.read++;
-	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_observer_wait(observer, &pos, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ring_buffer_observer_seek(observer, &pos, 0));
 	ring_buffer_observer_free(observer);
 }
 
@@ -462,7 +462,7 @@ static bool rbt_finds(struct kunit *test, struct ring_buffer_observer *observer,
 	__poll_t events;
 
 	pos.bytes = bytes;
-	KUNIT_EXPECT_EQ(test, 0, ring_buffer_observer_wait(observer, &pos, percent));
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_observer_seek(observer, &pos, percent));
 	events = ring_buffer_observer_poll(observer, NULL, NULL);
 	KUNIT_EXPECT_TRUE(test, !events || events == (EPOLLIN | EPOLLRDNORM));
 	return events;

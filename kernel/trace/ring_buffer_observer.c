@@ -624,7 +624,7 @@ static bool rb_live_possible(struct rb_live *live,
 }
 
 /**
- * ring_buffer_observer_wait - set the position of an observer
+ * ring_buffer_observer_seek - set the position of an observer
  * @observer: the observer
  * @pos: the position reached, and the bytes wanted beyond it
  * @percent: the percentage of the buffer that is wanted if @pos->bytes is 0
@@ -637,7 +637,7 @@ static bool rb_live_possible(struct rb_live *live,
  * Return: 0, or -EINVAL if the position is ahead of the writer, past the end of a
  * sub-buffer or of an odd or future epoch, or has a flag that is not defined.
  */
-int ring_buffer_observer_wait(struct ring_buffer_observer *observer,
+int ring_buffer_observer_seek(struct ring_buffer_observer *observer,
 			      const struct trace_live_position *pos,
 			      unsigned int percent)
 {

@@ -108,8 +108,8 @@ static int tracing_live_mmap(struct file *filp, struct vm_area_struct *vma)
 	return trace_mmap_insert_pages(vma, trace_live_page, observer);
 }
 
-/* TRACE_LIVE_IOCTL_WAIT, see include/uapi/linux/trace_live.h */
-static long trace_live_wait(struct file *filp,
+/* TRACE_LIVE_IOCTL_SET_POSITION, see include/uapi/linux/trace_live.h */
+static long trace_live_seek(struct file *filp,
 			    const struct trace_live_position __user *arg)
 {
 	struct trace_live_position pos;
@@ -128,17 +128,17 @@ static long trace_live_wait(struct file *filp,
 	if (ret)
 		return ret;
 
-	return ring_buffer_observer_wait(filp->private_data, &pos,
+	return ring_buffer_observer_seek(filp->private_data, &pos,
 					 READ_ONCE(trace_live_tr(filp)->buffer_percent));
 }
 
 static long tracing_live_ioctl(struct file *filp, unsigned int cmd,
 			       unsigned long arg)
 {
-	if (cmd != TRACE_LIVE_IOCTL_WAIT)
+	if (cmd != TRACE_LIVE_IOCTL_SET_POSITION)
 		return -ENOTTY;
 
-	return trace_live_wait(filp, (void __user *)arg);
+	return trace_live_seek(filp, (void __user *)arg);
 }
 
 static const struct file_operations tracing_live_fops = {

@@ -80,8 +80,8 @@ static void wait_for_events(const struct watch *w)
 	struct trace_live_position position = live_position(&w->o, 1);
 	struct pollfd pollfd = { .fd = w->fd, .events = POLLIN };
 
-	if (ioctl(w->fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
-		err(1, "TRACE_LIVE_IOCTL_WAIT");
+	if (ioctl(w->fd, TRACE_LIVE_IOCTL_SET_POSITION, &position) < 0)
+		err(1, "TRACE_LIVE_IOCTL_SET_POSITION");
 	if (poll(&pollfd, 1, -1) < 0)
 		err(1, "poll");
 }

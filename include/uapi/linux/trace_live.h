@@ -275,7 +275,7 @@ struct trace_live_position {
 };
 
 /**
- * TRACE_LIVE_IOCTL_WAIT - Tell how far the observer has read.
+ * TRACE_LIVE_IOCTL_SET_POSITION - Tell how far the observer has read.
  *
  * After the call, poll(), select() and epoll_wait() report the file as readable only
  * when enough was committed beyond the position, or when the epoch has changed.
@@ -307,6 +307,6 @@ struct trace_live_position {
  *		is not 0, or size is more than a page
  *	ENOTTY	there is no such command
  */
-#define TRACE_LIVE_IOCTL_WAIT	_IO('^', 0x00)
+#define TRACE_LIVE_IOCTL_SET_POSITION	_IO('^', 0x00)
 
 #endif /* _TRACE_LIVE_H_ */

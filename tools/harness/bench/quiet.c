@@ -66,7 +66,7 @@ static int follow(const struct trace *trace, uint64_t *wakeups)
 		position = live_position(&o, 1);
 		if (ret < 0)
 			break;
-		if (ioctl(poll_fd.fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0 ||
+		if (ioctl(poll_fd.fd, TRACE_LIVE_IOCTL_SET_POSITION, &position) < 0 ||
 		    poll(&poll_fd, 1, -1) < 0)
 			return -errno;
 		__atomic_fetch_add(wakeups, 1, __ATOMIC_RELAXED);
@@ -147,7 +147,7 @@ static int sleeper_open(const struct trace *trace, const struct live_observer *o
 	struct trace_live_position position = live_position(o, UINT64_MAX);
 	int fd = trace_open_live(trace, WATCHED);
 
-	if (fd >= 0 && ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
+	if (fd >= 0 && ioctl(fd, TRACE_LIVE_IOCTL_SET_POSITION, &position) < 0)
 		return -errno;
 	return fd;
 }

@@ -106,7 +106,7 @@ static int live_sleep(struct waiter *waiter)
 	struct trace_live_position position = live_position(&waiter->observer, 1);
 	struct pollfd poll_fd = { .fd = waiter->fd, .events = POLLIN };
 
-	if (ioctl(waiter->fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
+	if (ioctl(waiter->fd, TRACE_LIVE_IOCTL_SET_POSITION, &position) < 0)
 		return -errno;
 	return poll(&poll_fd, 1, -1) < 0 ? -errno : 0;
 }

@@ -104,7 +104,7 @@ static int asleep_point(const struct live_mapping *mapping, int fd, bool sleeps)
 	int ret = live_attach(&o, mapping, LIVE_FROM_NOW);
 
 	position = live_position(&o, UINT64_MAX);
-	if (ret >= 0 && sleeps && ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &position) < 0)
+	if (ret >= 0 && sleeps && ioctl(fd, TRACE_LIVE_IOCTL_SET_POSITION, &position) < 0)
 		ret = -errno;
 	if (ret >= 0)
 		ret = write_cost(&none, &cost);

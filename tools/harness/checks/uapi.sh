@@ -44,7 +44,7 @@ layout()
 	_Static_assert(sizeof(struct trace_live_index) == 192, "size");
 	_Static_assert(sizeof(struct trace_live_subbuf) == 32, "size");
 	_Static_assert(sizeof(struct trace_live_position) == 40, "size");
-	_Static_assert(TRACE_LIVE_IOCTL_WAIT == 0x5e00, "ioctl");
+	_Static_assert(TRACE_LIVE_IOCTL_SET_POSITION == 0x5e00, "ioctl");
 	EOC
 }
 

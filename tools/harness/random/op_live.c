@@ -80,7 +80,7 @@ static void perform_wait(const struct order *o, struct answer *a)
 		arg.p.size = sizeof(arg);
 	arg.later = o->value == LARGER_UNKNOWN;
 	arg.p.flags = o->value == WITH_FLAG;
-	note(a, ioctl(fd_of(o), TRACE_LIVE_IOCTL_WAIT, pointer));
+	note(a, ioctl(fd_of(o), TRACE_LIVE_IOCTL_SET_POSITION, pointer));
 }
 
 /* LIVE-3, WAKE-1, WAKE-2 */

@@ -51,8 +51,8 @@ static void visit(int cpu)
 		fail(STUCK, "cpu %d: a visitor is not let in", cpu);
 	} else if (!live_attach(&o, &map, LIVE_FROM_NOW)) {
 		p = live_position(&o, any_mark());
-		if (ioctl(pfd.fd, TRACE_LIVE_IOCTL_WAIT, &p))
-			fail(STUCK, "cpu %d: a visitor cannot wait: %s", cpu, strerror(errno));
+		if (ioctl(pfd.fd, TRACE_LIVE_IOCTL_SET_POSITION, &p))
+			fail(STUCK, "cpu %d: a visitor cannot set its position: %s", cpu, strerror(errno));
 		poll(&pfd, 1, below(4));
 		add(shared->deeds[VISITS], 1);
 	}

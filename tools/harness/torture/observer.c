@@ -238,8 +238,8 @@ static void wait_for_more(struct observer *ob)
 
 	set(shared->at[ob->cpu], ob->o.count);
 	set(shared->asleep[ob->cpu], any);
-	if (ioctl(ob->fd, TRACE_LIVE_IOCTL_WAIT, &p))
-		complain(ob, STUCK, "WAIT: %s", strerror(errno));
+	if (ioctl(ob->fd, TRACE_LIVE_IOCTL_SET_POSITION, &p))
+		complain(ob, STUCK, "SET_POSITION: %s", strerror(errno));
 	sigemptyset(&none);
 	ret = ppoll(&pfd, 1, &most, &none);
 	set(shared->asleep[ob->cpu], 0);

@@ -1033,7 +1033,7 @@ int ioctl(int fd, unsigned long request, ...)
 
 	(void)fd;
 	va_start(args, request);
-	if (request == TRACE_LIVE_IOCTL_WAIT)
+	if (request == TRACE_LIVE_IOCTL_SET_POSITION)
 		told = *va_arg(args, struct trace_live_position *);
 	va_end(args);
 	return 0;

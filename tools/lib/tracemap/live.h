@@ -583,7 +583,7 @@ static __always_inline int live_accept(struct live_observer *o,
 }
 
 /**
- * live_position - the position in the form that TRACE_LIVE_IOCTL_WAIT takes
+ * live_position - the position as TRACE_LIVE_IOCTL_SET_POSITION takes it
  * @o: the observer
  * @bytes: how many bytes beyond the position end a wait: 1 for any event, 0 for what
  *	buffer_percent says

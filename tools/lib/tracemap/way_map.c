@@ -163,7 +163,7 @@ static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 	if (!m->live.index || !bytes)
 		return -EOPNOTSUPP;
 	if (!map_position(&m->observer, &p) ||
-	    ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_WAIT, &p) < 0)
+	    ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_SET_POSITION, &p) < 0)
 		return -EAGAIN;
 	return 0;
 }

@@ -83,7 +83,7 @@ static int observe_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 {
 	struct trace_live_position p = live_position(&cpu->observe.observer, bytes);
 
-	return ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_WAIT, &p) < 0 ? -errno : 0;
+	return ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_SET_POSITION, &p) < 0 ? -errno : 0;
 }
 
 static bool observe_is_filling(const struct tracemap_cpu *cpu)

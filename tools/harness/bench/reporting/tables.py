@@ -369,8 +369,9 @@ def wakeup(results: Results) -> Table:
     return Table(f"From an event to a reader that has parsed it ({results.unit})",
                  "Asleep: from the event's time stamp until the only reader has parsed it; the "
                  "reader slept in `read(2)`, in `GET_READER`, or in `poll(2)` after "
-                 "`TRACE_LIVE_IOCTL_WAIT` with one byte as the mark. Awake: the event is there, "
-                 "and the reader looks. The figures are those of the cheapest of several events.",
+                 "`TRACE_LIVE_IOCTL_SET_POSITION` with one byte as the mark. Awake: the event is "
+                 "there, and the reader looks. The figures are those of the cheapest of several "
+                 "events.",
                  ["way to read", "kernel", "asleep", "awake"], rows, labels=2)
 
 

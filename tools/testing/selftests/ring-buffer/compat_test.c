@@ -125,7 +125,7 @@ TEST(live_layout_does_not_depend_on_the_word_size)
 	EXPECT_EQ(128, offsetof(struct trace_live_index, read));
 	EXPECT_EQ(32, sizeof(struct trace_live_subbuf));
 	EXPECT_EQ(40, sizeof(struct trace_live_position));
-	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_WAIT);
+	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_SET_POSITION);
 }
 
 /* LIVE-2: 64-bit counts are whole. */

@@ -411,7 +411,7 @@ static int call_live_wait(FIXTURE_DATA(map) * self)
 		.generation = index->commit_generation, .bytes = 1,
 	};
 
-	return ioctl(with.fd, TRACE_LIVE_IOCTL_WAIT, &pos) ? -errno : 0;
+	return ioctl(with.fd, TRACE_LIVE_IOCTL_SET_POSITION, &pos) ? -errno : 0;
 }
 
 static int call_poll(FIXTURE_DATA(map) * self)
@@ -439,7 +439,7 @@ TEST_F(map, what_is_done_with_a_mapping_allocates_nothing)
 	static const struct operation ops[] = {
 		{ "GET_READER", .call = call_get_reader },
 		{ "poll()", .call = call_poll },
-		{ "WAIT", .call = call_live_wait },
+		{ "SET_POSITION", .call = call_live_wait },
 		{ "poll() of trace_live", .call = call_poll_live },
 		{ "write()", .call = call_write },
 	};

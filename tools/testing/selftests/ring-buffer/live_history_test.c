@@ -189,7 +189,7 @@ TEST_F(live_history, a_position_is_good_for_the_next_observer)
 	watcher_close(&self->w);
 	fd = live_file(&self->ti, self->ti.cpu);
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &p));
+	ASSERT_EQ(0, ioctl(fd, TRACE_LIVE_IOCTL_SET_POSITION, &p));
 	EXPECT_EQ(0, poll_readable(fd, 0));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
 	EXPECT_EQ(1, poll_readable(fd, 0));
@@ -213,7 +213,7 @@ TEST_F(live_history, epochs_go_on_when_the_buffer_is_resized)
 		ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
 		EXPECT_LT(p.epoch, self->w.map.index->epoch);
 		/* The buffer is another one: there is news. */
-		ASSERT_EQ(0, ioctl(self->w.fd, TRACE_LIVE_IOCTL_WAIT, &p));
+		ASSERT_EQ(0, ioctl(self->w.fd, TRACE_LIVE_IOCTL_SET_POSITION, &p));
 		EXPECT_EQ(1, poll_readable(self->w.fd, WOKEN_MS));
 		watcher_close(&self->w);
 	}

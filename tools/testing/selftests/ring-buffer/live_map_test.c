@@ -58,7 +58,7 @@ TEST(live_position_layout_is_fixed)
 	EXPECT_EQ(24, offsetof(struct trace_live_position, read));
 	EXPECT_EQ(32, offsetof(struct trace_live_position, bytes));
 	EXPECT_EQ(40, sizeof(struct trace_live_position));
-	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_WAIT);
+	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_SET_POSITION);
 }
 
 FIXTURE(live_map) {
@@ -153,7 +153,7 @@ TEST_F(live_map, trace_pipe_raw_has_no_live_view)
 	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 
 	ASSERT_LE(0, raw);
-	EXPECT_EQ(-1, ioctl(raw, TRACE_LIVE_IOCTL_WAIT, &position));
+	EXPECT_EQ(-1, ioctl(raw, TRACE_LIVE_IOCTL_SET_POSITION, &position));
 	EXPECT_EQ(ENOTTY, errno);
 	EXPECT_NE(0, map_error(raw, self->page, PROT_READ, MAP_SHARED, 1ULL << 43));
 	close(raw);

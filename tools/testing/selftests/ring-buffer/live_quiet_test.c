@@ -860,8 +860,8 @@ static const struct {
 } deeds[] = {
 	/* What it costs that files come and go: RCU wakes its threads, anywhere. */
 	{ "open() and close() of trace_pipe_raw", NULL, "trace_pipe_raw", true },
-	{ "WAIT", call_wait, NULL, false },
-	{ "WAIT at a far mark", call_wait_far, NULL, false },
+	{ "SET_POSITION", call_wait, NULL, false },
+	{ "SET_POSITION at a far mark", call_wait_far, NULL, false },
 	{ "poll(0)", call_poll, NULL, false },
 	{ "poll(1)", call_poll_1ms, NULL, false },
 	{ "mmap() and munmap()", call_mmap, NULL, true },

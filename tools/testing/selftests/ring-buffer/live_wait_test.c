@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting for events at trace_live: TRACE_LIVE_IOCTL_WAIT, and what poll(),
- * select() and epoll say of a file that it told a position.
+ * Waiting for events at trace_live: TRACE_LIVE_IOCTL_SET_POSITION, and what
+ * poll(), select() and epoll say of a file that it told a position.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -66,7 +66,7 @@ static void expect_ready(struct __test_metadata *_metadata, int fd, int ready)
 
 static int live_wait_errno(int fd, const void *position)
 {
-	return ioctl(fd, TRACE_LIVE_IOCTL_WAIT, position) ? errno : 0;
+	return ioctl(fd, TRACE_LIVE_IOCTL_SET_POSITION, position) ? errno : 0;
 }
 
 /* WAKE-1 */

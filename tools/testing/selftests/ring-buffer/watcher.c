@@ -188,7 +188,7 @@ int watcher_tell(const struct watcher *w, int fd, uint64_t bytes)
 {
 	struct trace_live_position position = live_position(&w->o, bytes);
 
-	return ioctl(fd, TRACE_LIVE_IOCTL_WAIT, &position) ? -errno : 0;
+	return ioctl(fd, TRACE_LIVE_IOCTL_SET_POSITION, &position) ? -errno : 0;
 }
 
 int watcher_wait(const struct watcher *w, uint64_t bytes)
