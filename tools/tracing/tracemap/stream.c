@@ -412,11 +412,23 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 	return sum;
 }
 
+/* The output has no other word of these: how many events of the CPU are missing at its end. */
+static void print_missing(struct stream *s, const struct tracemap_cpu *cpu, uint64_t missing)
+{
+	struct tracemap_record rec = {
+		.ts = s->last_ts, .cpu = tracemap_cpu_number(cpu), .missed = missing,
+	};
+
+	output_begin_line(&s->out);
+	if (missing && !decode(s, &rec))
+		output_escape_line(&s->out);
+}
+
 /*
  * Count the events that the stream has read and not printed. In an instance of its own, where
  * tracing is off, it also reads and counts what is left. In another, where the buffer keeps what
  * was not read, it counts what was read ahead, and the batch that a CPU has in hand, or the next
- * one if there is none.
+ * one if there is none. The output gets a line for each CPU, if its reader takes that at once.
  */
 static unsigned long long not_printed(struct stream *s)
 {
@@ -427,10 +439,17 @@ static unsigned long long not_printed(struct stream *s)
 	tracemap_merge_free(s->m);
 	s->m = NULL;
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
-		sum += count_left(s, tracemap_get_cpu(s->t, i), own);
+		struct tracemap_cpu *cpu = tracemap_get_cpu(s->t, i);
+		unsigned long long before = sum + s->lost;
+
+		sum += count_left(s, cpu, own);
 		if (own)
 			s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
+		if (!s->out_error)
+			print_missing(s, cpu, sum + s->lost - before);
 	}
+	if (!s->out_error)
+		s->out_error = output_flush_some(&s->out);
 	return sum;
 }
 
