@@ -92,7 +92,7 @@ static int try_session(struct session *session)
 	int ret = session_trace(session, false);
 
 	if (!ret)
-		ret = session_hide_self(session, false);
+		ret = session_hide_from_events(session);
 	if (!ret)
 		ret = tracemap_decoder_new(&decoder, session_dir(session));
 	if (!ret)

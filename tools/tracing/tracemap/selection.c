@@ -478,14 +478,33 @@ static bool traces_functions(const struct selection *sel, struct session *sessio
 	return sel->tracer ? is_of_functions(sel->tracer) : runs_functions(session);
 }
 
+/*
+ * Even in an instance that is only to be read: a tracer of functions that traced how this is
+ * done would write more than can be read, and other events would be lost.
+ */
+static void hide_if_traced(struct session *session)
+{
+	if (runs_functions(session) && session_hide_from_functions(session))
+		say("%s: its tracer traces the functions that tracemap calls, too; as root, tracemap would keep out of it",
+		    session_name(session));
+}
+
 static int switch_off(const struct selection *sel, struct session *session)
 {
 	int ret;
 
-	if (changes_nothing(sel, session))
+	if (changes_nothing(sel, session)) {
+		hide_if_traced(session);
 		return 0;
+	}
 	ret = session_trace(session, false);
-	return ret ? ret : session_hide_self(session, traces_functions(sel, session));
+	if (!ret)
+		ret = session_hide_from_events(session);
+	if (ret || !traces_functions(sel, session))
+		return ret;
+	ret = session_hide_from_functions(session);
+	return ret ? complain(ABOUT_SETTING, ret, "%s/set_ftrace_notrace_pid",
+			      session_dir(session)) : 0;
 }
 
 /* Hexadecimal, the highest first, a comma every eight digits. */

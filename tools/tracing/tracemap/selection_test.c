@@ -254,7 +254,7 @@ static const struct {
 	  "#### all enabled ####\nvfs_open [ext4]\nkfree:traceoff:unlimited\n", "vfs_open\n" },
 	{ "set_ftrace_pid", "no pid\n", "" },
 	{ "set_event_pid", "", "" },
-	{ "set_event_notrace_pid", "12\n", "12" },
+	{ "set_event_notrace_pid", "12\n", "12\n" },
 	{ "set_ftrace_notrace_pid", "", "" },
 	{ "options/event-fork", "0\n", "0" },
 	{ "options/function-fork", "0\n", "0" },
@@ -351,15 +351,22 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 	return __real_write(fd, data, size);
 }
 
-static bool has(const char *dir, const char *name, const char *text)
+static const char *text_in(const char *dir, const char *name)
 {
-	char path[512], got[256] = "";
+	static char got[256];
+	char path[512];
 	int fd;
 
+	memset(got, 0, sizeof(got));
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_RDONLY);
 	CHECK(fd >= 0 && read(fd, got, sizeof(got) - 1) >= 0 && !close(fd));
-	return !strcmp(got, text);
+	return got;
+}
+
+static bool has(const char *dir, const char *name, const char *text)
+{
+	return !strcmp(text_in(dir, name), text);
 }
 
 static void check_put_back(void)
@@ -383,8 +390,7 @@ static void check_set(pid_t pid)
 
 	CHECK(has(top, "tracing_on", "0") && has(top, "trace_clock", "mono"));
 	CHECK(has(top, "buffer_size_kb", "2") && has(top, "buffer_subbuf_size_kb", "9"));
-	/* What the kernel adds to its list is written over the beginning here. */
-	CHECK(has(top, "set_ftrace_filter", "b\ns_read\n"));
+	CHECK(has(top, "set_ftrace_filter", "vfs_read\nb\n"));
 	CHECK(has(top, "current_tracer", "function"));
 	CHECK(has(top, "events/sched/sched_switch/enable", "1") &&
 	      has(top, "events/sched/sched_switch/filter", "prev_prio < 100"));
@@ -501,6 +507,30 @@ static void test_nothing_asked_for(void)
 	CHECK(!session_close(session));
 	for (unsigned int i = 0; i < SIZE(files); i++)
 		CHECK(has(top, files[i].name, files[i].before));
+	selection_free(&sel);
+}
+
+/*
+ * But a tracer of functions that runs there does not trace the command, as long as it reads; and
+ * a process that another one hides meanwhile stays hidden.
+ */
+static void test_reads_beside_a_tracer(void)
+{
+	static const char * const options[] = { "i/", NULL };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session;
+	char pids[32];
+
+	fill(top);
+	make_file(top, "current_tracer", "function_graph\n");
+	make_file(top, "set_ftrace_notrace_pid", "7\n");
+	choose(&sel, options);
+	CHECK(!selection_open(&sel, &session, &child, NULL));
+	snprintf(pids, sizeof(pids), "7\n%d ", getpid());
+	CHECK(!strncmp(text_in(top, "set_ftrace_notrace_pid"), pids, strlen(pids)));
+	CHECK(has(top, "set_event_notrace_pid", "12\n") && has(top, "tracing_on", "1\n"));
+	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", "7\n"));
 	selection_free(&sel);
 }
 
@@ -752,6 +782,7 @@ int main(int argc, char **argv)
 	test_signal_before_start();
 	test_sizes_of_cpus();
 	test_nothing_asked_for();
+	test_reads_beside_a_tracer();
 	test_too_large();
 	test_all_untouched();
 	test_refused_filter();

@@ -243,6 +243,12 @@ static char *as_it_was(const struct session *s, const char *file)
 
 /* ---- Changing settings ---- */
 
+/* What may not be written is not changed, and needs not be restored. */
+static int may_write(const struct session *s, const char *path)
+{
+	return faccessat(s->undo.top, path, W_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
 static int keep_setting(struct session *s, const char *file, const char *path)
 {
 	char *before;
@@ -251,9 +257,9 @@ static int keep_setting(struct session *s, const char *file, const char *path)
 	/* The instance is removed with everything in it. */
 	if (s->own)
 		return 0;
-	/* What may not be written is not changed, and needs not be restored. */
-	if (faccessat(s->undo.top, path, W_OK, AT_EACCESS) < 0)
-		return -errno;
+	ret = may_write(s, path);
+	if (ret)
+		return ret;
 	before = as_it_was(s, file);
 	if (!before)
 		return -errno;
@@ -331,22 +337,31 @@ int session_put_back_while_off(struct session *session)
 	return ret ? complain(ABOUT_SETTING, ret, "%s/tracing_on", session->dir) : 0;
 }
 
-int session_hide_self(struct session *session, bool functions)
+static int hide(struct session *s, const char *file)
 {
-	static const char * const files[] = { "set_event_notrace_pid", "set_ftrace_notrace_pid" };
-	char pids[32];
-	int ret = 0;
+	char *path = path_of(s, file), pids[32];
+	int ret = path ? 0 : -ENOMEM;
 
-	snprintf(pids, sizeof(pids), "%d %d", getpid(), session->undo.keeper);
-	for (int i = 0; i < 1 + functions && !ret; i++) {
-		ret = session_add(session, files[i], pids);
-		/* Without a function tracer, or before Linux 5.7, the process cannot be hidden. */
-		if (ret == -ENOENT || ret == -ENODEV)
-			ret = 0;
-		else if (ret)
-			complain(ABOUT_SETTING, ret, "%s/%s", session->dir, files[i]);
-	}
-	return ret;
+	snprintf(pids, sizeof(pids), "%d %d", getpid(), s->undo.keeper);
+	if (!ret && !s->own)
+		ret = may_write(s, path) ?: undo_add_pids(&s->undo, path, pids);
+	if (!ret)
+		ret = write_file(s->undo.top, path, pids, false);
+	free(path);
+	/* Without a function tracer, or before Linux 5.7, the process cannot be hidden. */
+	return ret == -ENOENT || ret == -ENODEV ? 0 : ret;
+}
+
+int session_hide_from_events(struct session *session)
+{
+	int ret = hide(session, "set_event_notrace_pid");
+
+	return ret ? complain(ABOUT_SETTING, ret, "%s/set_event_notrace_pid", session->dir) : 0;
+}
+
+int session_hide_from_functions(struct session *session)
+{
+	return hide(session, "set_ftrace_notrace_pid");
 }
 
 /* ---- Opening ---- */

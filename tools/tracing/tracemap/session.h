@@ -81,11 +81,13 @@ bool session_has(const struct session *session, const char *file);
 uint64_t session_quarter_of_buffer(const struct session *session);
 
 /*
- * Keep this process and its keeper out of the trace, because reading would otherwise cause
- * more events to read. If @functions, a tracer of functions is used, too; if not, it is no
- * error where the kernel cannot hide a process from it.
+ * Keep this process and its keeper out of the events, or out of a tracer of functions, because
+ * reading would otherwise cause more events to read. At the end they are taken out of the
+ * kernel's list of processes again. It is no error where the kernel has no such list.
+ * session_hide_from_functions() prints no message when it fails.
  */
-int session_hide_self(struct session *session, bool functions);
+int session_hide_from_events(struct session *session);
+int session_hide_from_functions(struct session *session);
 
 /* Switch tracing on or off, and note what to restore. */
 int session_trace(struct session *session, bool on);

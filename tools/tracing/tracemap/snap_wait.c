@@ -114,7 +114,7 @@ static int open_event(struct snap_wait *w)
 	session_try(w->session, "buffer_size_kb", BUFFER_KB);
 	/* Let poll() report each event where there is no live index. */
 	session_try(w->session, "buffer_percent", "0");
-	ret = session_hide_self(w->session, false);
+	ret = session_hide_from_events(w->session);
 	if (!ret)
 		ret = enable(w->session, w->cause->when);
 	if (ret)

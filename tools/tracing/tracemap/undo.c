@@ -3,11 +3,12 @@
  * The list of what has to be restored, and the keeper: a process that restores it
  * when the command dies.
  *
- * The keeper reads entries from a pipe: "path\0wvalue\0" for a setting, "path\0r\0"
- * for a folder to be removed, "path\0f\0" for a recording to be finished, and
- * "\0d\0", which drops the last one. Its length comes before each entry, so that the
- * keeper recognizes half of one. An empty entry means that everything is done. The
- * keeper acts when the pipe ends: the command has closed it, or is dead.
+ * The keeper reads entries from a pipe: "path\0wvalue\0" for a setting, "path\0ppids\0"
+ * for a list that these PIDs are taken out of, "path\0r\0" for a folder to be removed,
+ * "path\0f\0" for a recording to be finished, and "\0d\0", which drops the last one. Its
+ * length comes before each entry, so that the keeper recognizes half of one. An empty entry
+ * means that everything is done. The keeper acts when the pipe ends: the command has closed
+ * it, or is dead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +30,20 @@
 #define REMOVE_TRIES	200
 #define REMOVE_WAIT_US	50000
 
+enum kind {
+	WRITE = 'w', TAKE_PIDS = 'p', REMOVE = 'r', FINISH = 'f', DROP = 'd',
+};
+
 struct undo {
 	struct undo *before;
-	char *value;		/* NULL: @path is a folder to remove */
+	enum kind kind;		/* WRITE, TAKE_PIDS or REMOVE */
+	char *value;		/* of REMOVE it is empty */
 	char path[];
 };
 
 int write_file(int top, const char *path, const char *value, bool truncate)
 {
-	int fd = openat(top, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0));
+	int fd = openat(top, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : O_APPEND));
 	int ret;
 
 	if (fd < 0)
@@ -72,15 +78,63 @@ static bool has_value(int top, const char *path, const char *value)
 	return !text[length] || !strcmp(text + length, "\n");
 }
 
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (; *text; text += strcspn(text, " "), text += strspn(text, " ")) {
+		if (strcspn(text, " ") == length && !memcmp(text, word, length))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Other PIDs that came into the list meanwhile stay in it: there may be several commands. The
+ * kernel can only add to its list, or make it anew.
+ */
+static int take_pids(int top, const char *path, const char *pids)
+{
+	char *text = read_file_whole(top, path, NULL), *rest = text, *to = text, *word;
+	bool found = false;
+	int ret = 0;
+
+	if (!text)
+		return errno == ENOENT ? 0 : -errno;
+	while ((word = strsep(&rest, "\n "))) {
+		size_t length = strlen(word);
+
+		if (has_word(pids, word)) {
+			found = true;
+		} else if (length) {
+			memmove(to, word, length);
+			to += length;
+			*to++ = '\n';
+		}
+	}
+	*to = '\0';
+	if (found)
+		ret = write_file(top, path, text, true);
+	free(text);
+	return ret;
+}
+
 static int undo_one(const struct undo_list *list, const struct undo *undo)
 {
 	int ret;
 
-	if (!undo->value) {
+	if (undo->kind == REMOVE) {
 		ret = remove_folder(list->top, undo->path);
 		if (ret)
 			complain(ABOUT_INSTANCE, ret, "%s/%s stays; rmdir removes it",
 				 list->top_name, undo->path);
+		return ret;
+	}
+	if (undo->kind == TAKE_PIDS) {
+		ret = take_pids(list->top, undo->path, undo->value);
+		if (ret)
+			complain(ABOUT_SETTING, ret, "%s/%s: %s cannot be taken out",
+				 list->top_name, undo->path, undo->value);
 		return ret;
 	}
 	ret = write_file(list->top, undo->path, undo->value, true);
@@ -116,15 +170,16 @@ static int run_list(struct undo_list *list)
 	return ret;
 }
 
-static int push(struct undo_list *list, const char *path, const char *value)
+static int push(struct undo_list *list, const char *path, enum kind kind, const char *value)
 {
 	struct undo *undo = malloc(sizeof(*undo) + strlen(path) + 1);
 
 	if (!undo)
 		return -ENOMEM;
 	strcpy(undo->path, path);
-	undo->value = value ? strdup(value) : NULL;
-	if (value && !undo->value) {
+	undo->kind = kind;
+	undo->value = strdup(value);
+	if (!undo->value) {
 		free(undo);
 		return -ENOMEM;
 	}
@@ -171,12 +226,12 @@ static bool parse_entries(struct undo_list *list, const char **recording,
 			break;
 		path = data + at;
 		value = path + strlen(path) + 2;
-		if (value[-1] == 'f')
+		if (value[-1] == FINISH)
 			*recording = path;
-		else if (value[-1] == 'd')
+		else if (value[-1] == DROP)
 			drop(list);
 		else
-			push(list, path, value[-1] == 'w' ? value : NULL);
+			push(list, path, value[-1], value);
 	}
 	return false;
 }
@@ -277,7 +332,8 @@ int undo_begin(struct undo_list *list, const char *top)
 	return 0;
 }
 
-static void tell_keeper(struct undo_list *list, const char *path, char kind, const char *value)
+static void tell_keeper(struct undo_list *list, const char *path, enum kind kind,
+			const char *value)
 {
 	size_t path_size = strlen(path) + 1;
 	size_t value_size = strlen(value) + 1;
@@ -303,13 +359,23 @@ static bool is_known(const struct undo_list *list, const char *path)
 	return false;
 }
 
-int undo_add_step(struct undo_list *list, const char *path, const char *value)
+static int add(struct undo_list *list, const char *path, enum kind kind, const char *value)
 {
-	int ret = push(list, path, value);
+	int ret = push(list, path, kind, value);
 
 	if (!ret && list->fd >= 0)
-		tell_keeper(list, path, value ? 'w' : 'r', value ? value : "");
+		tell_keeper(list, path, kind, value);
 	return ret;
+}
+
+int undo_add_step(struct undo_list *list, const char *path, const char *value)
+{
+	return add(list, path, value ? WRITE : REMOVE, value ? value : "");
+}
+
+int undo_add_pids(struct undo_list *list, const char *path, const char *pids)
+{
+	return add(list, path, TAKE_PIDS, pids);
 }
 
 int undo_add(struct undo_list *list, const char *path, const char *value)
@@ -322,7 +388,7 @@ void undo_drop(struct undo_list *list)
 {
 	drop(list);
 	if (list->fd >= 0)
-		tell_keeper(list, "", 'd', "");
+		tell_keeper(list, "", DROP, "");
 }
 
 void undo_add_recording(struct undo_list *list, const char *path)
@@ -330,7 +396,7 @@ void undo_add_recording(struct undo_list *list, const char *path)
 	char *absolute = realpath(path, NULL);
 
 	if (absolute && list->fd >= 0)
-		tell_keeper(list, absolute, 'f', "");
+		tell_keeper(list, absolute, FINISH, "");
 	free(absolute);
 }
 

@@ -148,6 +148,40 @@ static void test_not_changed(void)
 	CHECK(ret == -EACCES || ret == -EROFS);
 }
 
+/* The PIDs go, and nothing else: other commands have theirs in the list. */
+static void test_pids(bool killed)
+{
+	struct undo_list list;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		CHECK(!undo_begin(&list, top));
+		CHECK(!write_file(top_fd, "setting", "12\n", true));
+		CHECK(!undo_add_pids(&list, "setting", "34 5"));
+		CHECK(!write_file(top_fd, "setting", "34 5 345\n3\n", false));
+		if (killed)
+			raise(SIGKILL);
+		CHECK(!undo_all(&list));
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) == killed);
+	for (int i = 0; killed && i < 600 && !setting_is("12\n345\n3\n"); i++)
+		usleep(100000);
+	CHECK(setting_is("12\n345\n3\n"));
+}
+
+/* A list that has not got them is not written, and one that is gone is no error. */
+static void test_no_pids(void)
+{
+	struct undo_list list;
+
+	CHECK(!undo_begin(&list, top));
+	CHECK(!write_file(top_fd, "setting", "12 13", true));
+	CHECK(!undo_add_pids(&list, "setting", "1 3") && !undo_add_pids(&list, "none", "1 3"));
+	CHECK(!undo_all(&list) && setting_is("12 13"));
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc > 1);
@@ -162,6 +196,9 @@ int main(int argc, char **argv)
 	test_dropped();
 	test_killed_while_telling();
 	test_not_changed();
+	test_pids(false);
+	test_pids(true);
+	test_no_pids();
 	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
 	printf("ok - undo\n");
 	return 0;
