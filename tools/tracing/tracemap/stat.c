@@ -344,7 +344,8 @@ static int open_form(struct stat_run *run)
 
 	run->screen.signals = -1;
 	run->form = run->opt.json ? FORM_JSON : FORM_ROWS;
-	if (run->opt.json || run->opt.rows || !screen_is_there()) {
+	/* Nobody would see the last of some tables on a screen. */
+	if (run->opt.json || run->opt.rows || run->opt.count || !screen_is_there()) {
 		say_notes(&run->w);
 		return 0;
 	}
@@ -366,7 +367,7 @@ static const char help[] =
 	"                        for more\n"
 	"  -a, --all             of the top level and all instances\n"
 	"  -d, --interval TIME   the interval: 0.5, 500ms, 5s, 5m (default: 1, a second)\n"
-	"  -n, --count N         stop after this many tables\n"
+	"  -n, --count N         stop after this many tables, of rows\n"
 	"  -r, --rows            rows, even on a terminal\n"
 	"      --json            a line of JSON for each instance and interval\n"
 	"      --from-files      do not observe: read per_cpu/cpuN/stats\n"

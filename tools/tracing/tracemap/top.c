@@ -43,6 +43,7 @@ struct options {
 	const char *between[2];	/* NULL: count */
 	const char *key;
 	double interval, duration;	/* seconds; duration 0: no limit */
+	unsigned long long count;	/* tables; 0: until told to stop */
 	unsigned long long limit;	/* rows; 0: the usual */
 	bool rows, json, quiet;
 	char **command;
@@ -77,8 +78,8 @@ struct top {
 	struct top_screen screen;
 	struct output out;		/* of what is no screen */
 	enum form form;
-	bool keys, quit, incomplete, ending;
-	unsigned long tables;
+	bool keys, quit, enough, incomplete, ending;
+	unsigned long long tables;
 	uint64_t events, lost;
 	uint64_t began, until;		/* what the interval has counted, ns */
 	uint64_t next;			/* when its table is due */
@@ -385,7 +386,6 @@ static int print(struct top *top)
 		top_print_json(to, &top->view);
 	else
 		top_print_rows(to, &top->view, top->tables % HEADER_EVERY == 0);
-	top->tables++;
 	if (fclose(to)) {
 		free(text);
 		return -ENOMEM;
@@ -421,6 +421,7 @@ static void end_interval(struct top *top)
 	top->next = top->next + interval > now ? top->next + interval : now + interval;
 	if (!top->out_error)
 		top->out_error = show(top);
+	top->tables++;
 }
 
 /* ---- Reading on ---- */
@@ -429,7 +430,7 @@ static bool is_over(void *arg)
 {
 	const struct top *top = arg;
 
-	return top->quit || top->error || top->out_error;
+	return top->quit || top->enough || top->error || top->out_error;
 }
 
 static void take_key(struct top *top)
@@ -479,8 +480,13 @@ static int take_turn(void *arg)
 	struct top *top = arg;
 	bool due = now_ns() >= top->next;
 	double half = top->opt.interval < 1 ? top->opt.interval / 2 : 0.5;
-	int ret = due ? catch_up(top, half) : take(top);
+	int ret;
 
+	/* The last table is that of the end, which take_rest() shows. */
+	top->enough = due && top->tables + 1 == top->opt.count;
+	if (top->enough)
+		return 0;
+	ret = due ? catch_up(top, half) : take(top);
 	if (due)
 		end_interval(top);
 	if (ret > 0 && !is_over(top))
@@ -847,8 +853,9 @@ static int open_form(struct top *top)
 
 	top->screen.screen.signals = -1;
 	top->form = top->opt.json ? FORM_JSON : FORM_ROWS;
-	/* What a command prints would be in the picture. */
-	if (top->opt.json || top->opt.rows || top->opt.command || !screen_is_there()) {
+	/* What a command prints would be in the picture; nobody would see the last of some. */
+	if (top->opt.json || top->opt.rows || top->opt.count || top->opt.command ||
+	    !screen_is_there()) {
 		output_never_wait(&top->out);
 		return 0;
 	}
@@ -948,7 +955,7 @@ static int clean_up(struct top *top, int status)
 /* ---- Options ---- */
 
 enum {
-	OPT_WAY = 0x200, OPT_BY, OPT_BETWEEN, OPT_KEY, OPT_JSON, OPT_DURATION,
+	OPT_WAY = 0x200, OPT_BY, OPT_BETWEEN, OPT_KEY, OPT_MAX_ROWS, OPT_JSON, OPT_DURATION,
 };
 
 static const struct option names[] = {
@@ -958,7 +965,8 @@ static const struct option names[] = {
 	{ "key", required_argument, NULL, OPT_KEY },
 	{ "way", required_argument, NULL, OPT_WAY },
 	{ "interval", required_argument, NULL, 'd' },
-	{ "number", required_argument, NULL, 'n' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "max-rows", required_argument, NULL, OPT_MAX_ROWS },
 	{ "rows", no_argument, NULL, 'r' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -988,7 +996,8 @@ static void help(FILE *to)
 	      "      --way WAY         read, map, observe, as of tracemap stream\n"
 	      "What to print:\n"
 	      "  -d, --interval TIME   a table every so often (default: 1, a second)\n"
-	      "  -n, --number N        at most so many rows a table (default: 20; screen, JSON: all)\n"
+	      "  -n, --count N         stop after this many tables, of rows\n"
+	      "      --max-rows N      at most so many rows a table (default: 20; screen, JSON: all)\n"
 	      "  -r, --rows            rows, even on a terminal\n"
 	      "      --json            an object a line for each interval\n"
 	      "  -q, --quiet           print neither how it is read nor the sum at the end\n"
@@ -1039,7 +1048,9 @@ static int parse_option(struct options *opt, int option)
 	case 'd':
 		return parse_interval(&opt->interval, optarg);
 	case 'n':
-		return value_count("-n", optarg, &opt->limit);
+		return value_count("-n", optarg, &opt->count);
+	case OPT_MAX_ROWS:
+		return value_count("--max-rows", optarg, &opt->limit);
 	case 'r':
 		opt->rows = true;
 		return 0;

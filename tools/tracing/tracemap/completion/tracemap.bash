@@ -23,7 +23,7 @@ _tracemap_options()
 			--when --signal --every --after --keep --size -h --help" ;;
 	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json
 			--from-files --no-mappers -h --help" ;;
-	top)	echo "$_tracemap_selection --by --between --key --way -d --interval -n --number
+	top)	echo "$_tracemap_selection --by --between --key --way -d --interval -n --count --max-rows
 			-r --rows --json -q --quiet --duration -h --help" ;;
 	info)	echo "--json -h --help" ;;
 	esac
@@ -86,7 +86,7 @@ _tracemap_values()
 	--between)	_tracemap_events "$fs" "$2" ;;
 	--signal)	echo USR1 USR2 ;;
 	--last|--every|--after|--keep) ;;
-	-t|--task|--from|--to|-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|--number|-d|--interval)
+	-t|--task|--from|--to|-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|--max-rows|-d|--interval)
 			;;
 	*)		return 1 ;;
 	esac
