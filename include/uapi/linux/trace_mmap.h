@@ -100,7 +100,10 @@ struct trace_buffer_meta {
  * out stay in place until a later call changes reader.id.
  *
  * On a descriptor without O_NONBLOCK the call first waits until the buffer is
- * filled to buffer_percent or, if that is 0, holds any event.
+ * filled to buffer_percent or, if that is 0, holds any event. With O_NONBLOCK and
+ * poll(), call it until a call other than the first leaves reader.id as it was: where
+ * functions or system calls are traced, each call writes events, so that there is
+ * always something new.
  *
  * It takes no argument. The result is 0, or -1 with errno set to:
  *
