@@ -82,7 +82,7 @@ mapfile -t sources < <(archive_versions binary "$package")
 mapfile -t since_then < <(printf '%s\n' "${sources[@]}" | since "$oldest_base")
 first=${since_then[0]:-}
 [ -n "$first" ] || die "the archive has no $package since $oldest_base"
-newest_orig || die "the archive has no tarball of $source since $oldest_base"
+newest_orig || orig=
 mails
 mapfile -t files < <(matching "$kernel_code.*\.c\$" "${edited[@]}" "${new[@]}")
 mapfile -t objs < <(objects_of "$work/stage" "${files[@]}")
@@ -94,4 +94,9 @@ try_base "$package $first" "$(archive_source "$first")"
 [ "$oldest" = "$first" ] ||
 	try_base "the oldest $package, $oldest, caught up with $first" \
 		"$(archive_source "$oldest")" "$(archive_source "$first")"
-try_base "the tarball of linux $orig_version" "$orig"
+if [ -n "$orig" ]; then
+	try_base "the tarball of linux $orig_version" "$orig"
+else
+	result 1 "bases: the archive has a tarball of $source since $oldest_base to take the series"
+	result 1 "bases: the archive has a tarball of $source since $oldest_base to compile"
+fi
