@@ -253,7 +253,10 @@ TEST_F(size, a_mapped_cpu_makes_it_answer_EBUSY)
 	EXPECT_EQ(0, set_size(&self->ti, LARGE_KB));
 }
 
-/* SUBBUF-8: A writer on another CPU would get EBADF while tracing is held up, and end. */
+/*
+ * SUBBUF-8: A writer on another CPU would get EBADF while tracing is held up, and end. The CPU
+ * that is mapped is not the first one that the kernel looks at.
+ */
 TEST_F(size, a_change_that_is_refused_holds_up_no_writer)
 {
 	struct mapped_buffer mb;
@@ -261,7 +264,7 @@ TEST_F(size, a_change_that_is_refused_holds_up_no_writer)
 	pid_t pid;
 
 	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.other_cpu, 0));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, 0));
 	pid = fork_writer(&self->ti, UINT_MAX, EVENT_SMALL);
 	ASSERT_LE(0, pid);
 	for (tries = 0; tries < 100 && child_status(pid, 0) == -EAGAIN; tries++)
