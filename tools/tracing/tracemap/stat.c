@@ -344,7 +344,7 @@ static int open_form(struct stat_run *run)
 
 	run->screen.signals = -1;
 	run->form = run->opt.json ? FORM_JSON : FORM_ROWS;
-	/* Nobody would see the last of some tables on a screen. */
+	/* The command leaves the screen with the last table, before its user can read that. */
 	if (run->opt.json || run->opt.rows || run->opt.count || !screen_is_there()) {
 		say_notes(&run->w);
 		return 0;

@@ -133,14 +133,20 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 }
 
 /* After all events were printed, print the losses that only the counters include. */
+/* A record that tells of events that are missing behind the last one that was printed. */
+static struct tracemap_record loss_on(const struct stream *s, unsigned int i, uint64_t missed)
+{
+	return (struct tracemap_record) {
+		.ts = s->last_ts,
+		.cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i)),
+		.missed = missed,
+	};
+}
+
 static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsigned int i))
 {
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t) && !s->out_error; i++) {
-		struct tracemap_record rec = {
-			.ts = s->last_ts,
-			.cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i)),
-			.missed = of(&s->losses, i),
-		};
+		struct tracemap_record rec = loss_on(s, i, of(&s->losses, i));
 
 		if (rec.missed)
 			print_record(s, &rec);
@@ -413,11 +419,9 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 }
 
 /* The output has no other word of these: how many events of the CPU are missing at its end. */
-static void print_missing(struct stream *s, const struct tracemap_cpu *cpu, uint64_t missing)
+static void print_missing(struct stream *s, unsigned int i, uint64_t missing)
 {
-	struct tracemap_record rec = {
-		.ts = s->last_ts, .cpu = tracemap_cpu_number(cpu), .missed = missing,
-	};
+	struct tracemap_record rec = loss_on(s, i, missing);
 
 	output_begin_line(&s->out);
 	if (missing && !decode(s, &rec))
@@ -439,14 +443,13 @@ static unsigned long long not_printed(struct stream *s)
 	tracemap_merge_free(s->m);
 	s->m = NULL;
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
-		struct tracemap_cpu *cpu = tracemap_get_cpu(s->t, i);
 		unsigned long long before = sum + s->lost;
 
-		sum += count_left(s, cpu, own);
+		sum += count_left(s, tracemap_get_cpu(s->t, i), own);
 		if (own)
 			s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
 		if (!s->out_error)
-			print_missing(s, cpu, sum + s->lost - before);
+			print_missing(s, i, sum + s->lost - before);
 	}
 	if (!s->out_error)
 		s->out_error = output_flush_some(&s->out);

@@ -853,7 +853,10 @@ static int open_form(struct top *top)
 
 	top->screen.screen.signals = -1;
 	top->form = top->opt.json ? FORM_JSON : FORM_ROWS;
-	/* What a command prints would be in the picture; nobody would see the last of some. */
+	/*
+	 * What the user's command prints would be in the picture. And with a number of tables
+	 * this one leaves the screen with the last table, before its user can read that.
+	 */
 	if (top->opt.json || top->opt.rows || top->opt.count || top->opt.command ||
 	    !screen_is_there()) {
 		output_never_wait(&top->out);

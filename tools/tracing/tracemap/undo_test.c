@@ -29,6 +29,22 @@ static bool setting_is(const char *value)
 	return !strcmp(text, value);
 }
 
+/* The keeper may take its time. */
+static bool setting_becomes(const char *value)
+{
+	for (int i = 0; i < 600 && !setting_is(value); i++)
+		usleep(100000);
+	return setting_is(value);
+}
+
+static bool was_killed(pid_t pid)
+{
+	int status;
+
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return WIFSIGNALED(status);
+}
+
 static bool folder_is_there(void)
 {
 	return !faccessat(top_fd, "folder", F_OK, 0);
@@ -72,14 +88,13 @@ static void test_command_killed(void)
 {
 	struct undo_list list;
 	pid_t pid = fork();
-	int status;
 
 	if (!pid) {
 		CHECK(!undo_begin(&list, top));
 		change(&list);
 		raise(SIGKILL);
 	}
-	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	CHECK(was_killed(pid));
 	for (int i = 0; i < 600 && (!setting_is("before") || folder_is_there()); i++)
 		usleep(100000);
 	CHECK(setting_is("before") && !folder_is_there());
@@ -90,7 +105,6 @@ static void test_dropped(void)
 {
 	struct undo_list list;
 	pid_t pid = fork();
-	int status;
 
 	if (!pid) {
 		CHECK(!undo_begin(&list, top));
@@ -100,10 +114,8 @@ static void test_dropped(void)
 		undo_drop(&list);
 		raise(SIGKILL);
 	}
-	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
-	for (int i = 0; i < 600 && !setting_is("before"); i++)
-		usleep(100000);
-	CHECK(setting_is("before") && folder_is_there());
+	CHECK(was_killed(pid));
+	CHECK(setting_becomes("before") && folder_is_there());
 	CHECK(!unlinkat(top_fd, "folder", AT_REMOVEDIR));
 }
 
@@ -114,7 +126,6 @@ static void test_killed_while_telling(void)
 	const uint32_t length = sizeof(entry);
 	struct undo_list list;
 	pid_t pid = fork();
-	int status;
 
 	if (!pid) {
 		CHECK(!undo_begin(&list, top));
@@ -124,7 +135,7 @@ static void test_killed_while_telling(void)
 		CHECK(write(list.fd, entry, length - 5) == length - 5);
 		raise(SIGKILL);
 	}
-	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	CHECK(was_killed(pid));
 	for (int i = 0; i < 600 && folder_is_there(); i++)
 		usleep(100000);
 	CHECK(setting_is("after") && !folder_is_there());
@@ -153,7 +164,6 @@ static void test_pids(bool killed)
 {
 	struct undo_list list;
 	pid_t pid = fork();
-	int status;
 
 	if (!pid) {
 		CHECK(!undo_begin(&list, top));
@@ -165,10 +175,8 @@ static void test_pids(bool killed)
 		CHECK(!undo_all(&list));
 		_exit(0);
 	}
-	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) == killed);
-	for (int i = 0; killed && i < 600 && !setting_is("12\n345\n3\n"); i++)
-		usleep(100000);
-	CHECK(setting_is("12\n345\n3\n"));
+	CHECK(was_killed(pid) == killed);
+	CHECK(killed ? setting_becomes("12\n345\n3\n") : setting_is("12\n345\n3\n"));
 }
 
 /* A list that has not got them is not written, and one that is gone is no error. */
