@@ -39,7 +39,13 @@ void losses_begin(struct losses *l, struct tracemap *t)
 		struct tracemap_cpu *cpu = tracemap_get_cpu(t, i);
 		struct tracemap_figures f;
 
-		if (!c || tracemap_cpu_figures(cpu, &f) || !f.consumed)
+		if (!c)
+			continue;
+		if (tracemap_cpu_figures(cpu, &f)) {
+			c->overwritten = UINT64_MAX;
+			continue;
+		}
+		if (!f.consumed)
 			continue;
 		c->overwritten = f.overwritten;
 		c->dropped = f.dropped;
@@ -73,6 +79,17 @@ void losses_told(struct losses *l, int cpu, uint64_t missed)
 		c->unknown = true;
 	else
 		c->told += missed;
+}
+
+void losses_emptied(struct losses *l, int cpu)
+{
+	struct cpu_losses *c = of_number(l, cpu);
+
+	if (!c)
+		return;
+	c->told = 0;
+	c->overwritten = 0;
+	c->at_least = c->unknown;
 }
 
 uint64_t losses_dropped_of(struct losses *l, unsigned int i, uint64_t dropped)
@@ -120,6 +137,19 @@ uint64_t losses_untold(struct losses *l, unsigned int i)
 
 	if (!losses_of_cpu_at_least(l, i) || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
 		return 0;
+	return losses_untold_of(l, i, f.overwritten);
+}
+
+uint64_t losses_unreached(struct losses *l, unsigned int i)
+{
+	struct tracemap_cpu *cpu = tracemap_get_cpu(l->t, i);
+	struct cpu_losses *c = of(l, i);
+	struct tracemap_figures f;
+
+	if (!c || tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE || tracemap_cpu_figures(cpu, &f) ||
+	    f.overwritten <= c->overwritten)
+		return 0;
+	c->unknown = true;	/* what no sub-buffer reports has no number yet */
 	return losses_untold_of(l, i, f.overwritten);
 }
 

@@ -22,7 +22,8 @@
  * struct cpu_losses - the losses of one CPU
  * @told: how many lost events sub-buffers have reported with their number
  * @unknown: whether sub-buffers have reported more losses, without a number
- * @overwritten: the kernel's count at the beginning, which is not included
+ * @overwritten: the kernel's count at the beginning, which is not included; UINT64_MAX if it
+ *	could not be read
  * @dropped: the kernel's count of dropped events at the last look
  * @at_least: whether the counters cannot tell the number of those without one, as some of these
  *	may be from the time before
@@ -67,6 +68,9 @@ void losses_begin(struct losses *l, struct tracemap *t);
 /* Count the loss that a record or a batch of the CPU with this number reports. */
 void losses_told(struct losses *l, int cpu, uint64_t missed);
 
+/* A record or a batch of the CPU with this number says that the buffer was emptied before it. */
+void losses_emptied(struct losses *l, int cpu);
+
 /* How many events the CPU with index @i has dropped since the last call. */
 uint64_t losses_dropped(struct losses *l, unsigned int i);
 
@@ -84,6 +88,14 @@ uint64_t losses_untold(struct losses *l, unsigned int i);
  * sub-buffers must have reported all losses up to then.
  */
 uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten);
+
+/*
+ * Where reading ends before everything was read: how many more events of the CPU with index @i
+ * were overwritten by now than sub-buffers have reported, in front of what is left, too. They
+ * count as reported afterwards. The counter leaves out what an observer has missed: it is told
+ * that by the next batch, and this is 0 for one.
+ */
+uint64_t losses_unreached(struct losses *l, unsigned int i);
 
 /* Whether more events of the CPU with index @i may have been lost than were counted so far. */
 bool losses_of_cpu_at_least(const struct losses *l, unsigned int i);

@@ -8,6 +8,7 @@
 /* Number 10 has index 0, and so on. */
 struct tracemap_cpu {
 	int number;
+	enum tracemap_way way;
 	struct tracemap_figures figures;
 	int error;
 };
@@ -36,6 +37,11 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu, struct tracemap_figures
 {
 	*figures = cpu->figures;
 	return cpu->error;
+}
+
+enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu)
+{
+	return cpu->way;
 }
 
 static struct tracemap t;
@@ -157,6 +163,77 @@ static void test_cpu_that_comes(void)
 	losses_end(&l);
 }
 
+/* What was overwritten behind the last batch that was read is in the counter alone. */
+static void test_unreached(void)
+{
+	begin(0, 0, 0);
+	CHECK(losses_unreached(&l, 0) == 0);
+	first->overwritten = 12;
+	losses_told(&l, 10, 5);
+	CHECK(losses_untold(&l, 0) == 0 && losses_unreached(&l, 0) == 7);
+	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 20;
+	CHECK(losses_unreached(&l, 0) == 8 && !losses_at_least(&l));
+	first->overwritten = 30;
+	t.cpu[0].error = -EAGAIN;
+	CHECK(losses_unreached(&l, 0) == 0);
+	losses_end(&l);
+}
+
+/* Where the reader takes nothing, what is overwritten is not what it has missed. */
+static void test_unreached_by_an_observer(void)
+{
+	begin(0, 0, 0);
+	t.cpu[0].way = TRACEMAP_OBSERVE;
+	first->overwritten = 12;
+	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
+	losses_end(&l);
+}
+
+/* Of what was told some may be from before the beginning: there may be more. */
+static void test_unreached_behind_another_consumer(void)
+{
+	begin(100, 0, 1);
+	losses_told(&l, 10, 3);
+	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
+	first->overwritten = 110;
+	CHECK(losses_unreached(&l, 0) == 7 && losses_at_least(&l));
+	losses_end(&l);
+}
+
+/* What sub-buffers have told before the buffer was emptied is not in the counter. */
+static void test_unreached_since_emptied(void)
+{
+	begin(100, 0, 1);
+	losses_told(&l, 10, 20);
+	losses_emptied(&l, 10);
+	losses_told(&l, 10, 4);
+	first->overwritten = 9;
+	CHECK(losses_unreached(&l, 0) == 5 && !losses_at_least(&l));
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	losses_emptied(&l, 10);
+	first->overwritten = 2;
+	CHECK(losses_unreached(&l, 0) == 2 && losses_at_least(&l));
+	losses_emptied(&l, 99);
+	losses_end(&l);
+}
+
+/* Where the counter could not be read at the beginning, nothing is concluded from it. */
+static void test_unknown_beginning(void)
+{
+	t = (struct tracemap){ .cpu = { { .number = 10, .error = -EAGAIN } }, .nr = 1 };
+	losses_begin(&l, &t);
+	t.cpu[0].error = 0;
+	first->overwritten = 1000;
+	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	CHECK(losses_untold(&l, 0) == 0 && losses_at_least(&l));
+	losses_emptied(&l, 10);
+	CHECK(losses_unreached(&l, 0) == 1000);
+	losses_end(&l);
+}
+
 static void test_add(void)
 {
 	CHECK(losses_add(2, 3) == 5);
@@ -175,6 +252,11 @@ int main(void)
 	test_cpu_that_comes();
 	test_add();
 	test_least();
+	test_unreached();
+	test_unreached_by_an_observer();
+	test_unreached_behind_another_consumer();
+	test_unreached_since_emptied();
+	test_unknown_beginning();
 	printf("ok - losses\n");
 	return 0;
 }

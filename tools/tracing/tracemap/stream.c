@@ -87,6 +87,14 @@ static uint64_t now_ms(void)
 
 /* ---- A record ---- */
 
+/* What the CPU with this number tells ahead of the next event of its. */
+static void told(struct stream *s, int cpu, uint64_t missed, uint32_t flags)
+{
+	if (flags & TRACEMAP_RESET)
+		losses_emptied(&s->losses, cpu);
+	losses_told(&s->losses, cpu, missed);
+}
+
 static void count_loss(struct stream *s, const struct tracemap_record *rec)
 {
 	if (rec->missed != TRACEMAP_MISSED_UNKNOWN)
@@ -204,7 +212,7 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
 			reading_failed(s, ret);
 		if (ret <= 0)
 			return false;
-		losses_told(&s->losses, rec.cpu, rec.missed);
+		told(s, rec.cpu, rec.missed, rec.flags);
 		drop_own_start(s, &rec);
 		if (rec.data || rec.missed || rec.flags)
 			print_record(s, &rec);
@@ -390,31 +398,35 @@ static void take_rest(struct stream *s)
 	print_losses(s, losses_untold);
 }
 
-/* Count the events of the CPU that were read and not printed, or, with @all, are left. */
+/*
+ * Count the events of the CPU that were read and not printed, or, with @all, are left. Behind what
+ * was read ahead there is the batch in hand. An observer, which takes nothing by that, looks at one
+ * more: it tells what was overwritten in front of it.
+ */
 static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu, bool all)
 {
+	int behind = tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE ? 2 : 1, ret;
 	unsigned long long sum = 0, look_at = 0;
 	struct tracemap_batch *batch;
 	struct tracemap_figures f;
 	struct subbuf_record r;
-	bool last = false;
-	int ret;
 
 	do {
 		/* The figures may be files of the kernel: look no more often than has to be. */
 		if (!all && sum >= look_at) {
-			last = tracemap_cpu_figures(cpu, &f) || !f.ahead;
+			if (tracemap_cpu_figures(cpu, &f) || !f.ahead)
+				behind--;
 			look_at = sum + f.ahead;
 		}
 		ret = tracemap_cpu_fetch(cpu, &batch);
 		if (ret <= 0)
 			continue;
-		losses_told(&s->losses, batch->cpu, batch->missed);
+		told(s, batch->cpu, batch->missed, batch->flags);
 		if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
 			s->lost += batch->missed;
 		for (; tracemap_batch_next(batch, &r); sum++)
 			;
-	} while (!last && (ret > 0 || ret == -EINTR || ret == -EBADMSG));
+	} while (behind && (ret > 0 || ret == -EINTR || ret == -EBADMSG));
 	return sum;
 }
 
@@ -432,7 +444,8 @@ static void print_missing(struct stream *s, unsigned int i, uint64_t missing)
  * Count the events that the stream has read and not printed. In an instance of its own, where
  * tracing is off, it also reads and counts what is left. In another, where the buffer keeps what
  * was not read, it counts what was read ahead, and the batch that a CPU has in hand, or the next
- * one if there is none. The output gets a line for each CPU, if its reader takes that at once.
+ * one if there is none; what was overwritten in front of what it leaves is lost. The output gets a
+ * line for each CPU, if its reader takes that at once.
  */
 static unsigned long long not_printed(struct stream *s)
 {
@@ -446,8 +459,7 @@ static unsigned long long not_printed(struct stream *s)
 		unsigned long long before = sum + s->lost;
 
 		sum += count_left(s, tracemap_get_cpu(s->t, i), own);
-		if (own)
-			s->lost += losses_dropped(&s->losses, i) + losses_untold(&s->losses, i);
+		s->lost += losses_dropped(&s->losses, i) + losses_unreached(&s->losses, i);
 		if (!s->out_error)
 			print_missing(s, i, sum + s->lost - before);
 	}
