@@ -140,7 +140,6 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 	s->out_error = ret;
 }
 
-/* After all events were printed, print the losses that only the counters include. */
 /* A record that tells of events that are missing behind the last one that was printed. */
 static struct tracemap_record loss_on(const struct stream *s, unsigned int i, uint64_t missed)
 {
@@ -151,6 +150,7 @@ static struct tracemap_record loss_on(const struct stream *s, unsigned int i, ui
 	};
 }
 
+/* After all events were printed, print the losses that only the counters include. */
 static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsigned int i))
 {
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t) && !s->out_error; i++) {
