@@ -430,14 +430,23 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 	return sum;
 }
 
-/* The output has no other word of these: how many events of the CPU are missing at its end. */
-static void print_missing(struct stream *s, unsigned int i, uint64_t missing)
+/*
+ * The output has no other word of these: how many events of the CPU are missing at its end. A pipe
+ * takes a line as a whole or not at all. Several at once may be more than that, and it cuts one.
+ */
+static int print_missing(struct stream *s, unsigned int i, uint64_t missing)
 {
 	struct tracemap_record rec = loss_on(s, i, missing);
+	int ret;
 
+	if (!missing)
+		return 0;
 	output_begin_line(&s->out);
-	if (missing && !decode(s, &rec))
-		output_escape_line(&s->out);
+	ret = decode(s, &rec);
+	if (ret)
+		return ret;
+	output_escape_line(&s->out);
+	return output_flush_some(&s->out);
 }
 
 /*
@@ -460,11 +469,10 @@ static unsigned long long not_printed(struct stream *s)
 
 		sum += count_left(s, tracemap_get_cpu(s->t, i), own);
 		s->lost += losses_dropped(&s->losses, i) + losses_unreached(&s->losses, i);
-		if (!s->out_error)
-			print_missing(s, i, sum + s->lost - before);
+		/* If the reader has left the last line, it gets no further one. */
+		if (!s->out_error && !s->out.line.length)
+			s->out_error = print_missing(s, i, sum + s->lost - before);
 	}
-	if (!s->out_error)
-		s->out_error = output_flush_some(&s->out);
 	return sum;
 }
 
