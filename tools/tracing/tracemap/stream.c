@@ -74,7 +74,7 @@ struct stream {
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
-	bool given_up;			/* what was read ahead was not all printed */
+	bool given_up;			/* not all was printed that was there at the end */
 	bool incomplete;		/* a CPU is not read, which was reported */
 	int error;			/* of reading, which was reported */
 	int out_error;			/* of writing */
@@ -392,8 +392,11 @@ static void take_rest(struct stream *s)
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
 	print_rest(s, budget);
-	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= OUTPUT_PRINT_MS)
+	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= OUTPUT_PRINT_MS) {
+		/* The losses below are not printed: they are counted like what is not. */
+		s->given_up |= !s->enough && !s->error;
 		return;
+	}
 	print_losses(s, losses_dropped);
 	print_losses(s, losses_untold);
 }
