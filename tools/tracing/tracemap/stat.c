@@ -44,6 +44,7 @@ struct options {
 	bool no_mappers;
 	bool rows;
 	bool json;
+	bool quiet;
 	unsigned long long count;	/* 0: until told to stop */
 	double interval;
 };
@@ -346,7 +347,8 @@ static int open_form(struct stat_run *run)
 	run->form = run->opt.json ? FORM_JSON : FORM_ROWS;
 	/* The command leaves the screen with the last table, before its user can read that. */
 	if (run->opt.json || run->opt.rows || run->opt.count || !screen_is_there()) {
-		say_notes(&run->w);
+		if (!run->opt.quiet)
+			say_notes(&run->w);
 		return 0;
 	}
 	ret = screen_open(&run->screen);
@@ -370,6 +372,7 @@ static const char help[] =
 	"  -n, --count N         stop after this many tables, of rows\n"
 	"  -r, --rows            rows, even on a terminal\n"
 	"      --json            a line of JSON for each instance and interval\n"
+	"  -q, --quiet           do not say on standard error how the buffers are read\n"
 	"      --from-files      do not observe: read per_cpu/cpuN/stats\n"
 	"      --no-mappers      do not look in /proc for processes that map the buffers\n"
 	"  -h, --help\n\n"
@@ -389,6 +392,7 @@ static const struct option long_options[] = {
 	{ "count", required_argument, NULL, 'n' },
 	{ "rows", no_argument, NULL, 'r' },
 	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "quiet", no_argument, NULL, 'q' },
 	{ "from-files", no_argument, NULL, OPTION_FROM_FILES },
 	{ "no-mappers", no_argument, NULL, OPTION_NO_MAPPERS },
 	{ "help", no_argument, NULL, 'h' },
@@ -441,6 +445,9 @@ static int parse_option(struct options *opt, int option)
 	case OPTION_JSON:
 		opt->json = true;
 		return 0;
+	case 'q':
+		opt->quiet = true;
+		return 0;
 	case OPTION_FROM_FILES:
 		opt->from_files = true;
 		return 0;
@@ -459,7 +466,7 @@ static int parse_options(struct options *opt, int argc, char **argv)
 
 	opt->interval = 1;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "i:ad:n:rh", long_options, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, "i:ad:n:rqh", long_options, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return 0;

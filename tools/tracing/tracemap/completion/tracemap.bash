@@ -21,7 +21,7 @@ _tracemap_options()
 			--json --stats -q --quiet --strict -h --help" ;;
 	snap)	echo "-i --instance -C --cpus --last --consume -o --output --json -q --quiet --strict
 			--when --signal --every --after --keep --size -h --help" ;;
-	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json
+	stat)	echo "-i --instance -a --all -d --interval -n --count -r --rows --json -q --quiet
 			--from-files --no-mappers -h --help" ;;
 	top)	echo "$_tracemap_selection --by --between --key --way -d --interval -n --count --max-rows
 			-r --rows --json -q --quiet --duration -h --help" ;;
