@@ -14,6 +14,7 @@
 #include <tracemap-event.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "clock.h"
 #include "loop.h"
 #include "output.h"
@@ -274,6 +275,7 @@ static bool polls_for_part(struct session *session)
 static int open_buffers(struct run *run)
 {
 	struct tracemap_options o = tracemap_default_options();
+	const char *dir = session_dir(run->session);
 	int ret;
 
 	o.way = run->request->selection.way;
@@ -283,9 +285,9 @@ static int open_buffers(struct run *run)
 	/* When it is so full it is time to come, and early enough. */
 	run->quarter = session_quarter_of_buffer(run->session) ?: 65536;
 	o.wake_bytes = run->request->live ? 1 : run->quarter;
-	ret = tracemap_open(&run->t, session_dir(run->session), &o);
+	ret = tracemap_open(&run->t, dir, &o);
 	if (ret)
-		return complain(ABOUT_BUFFER, ret, "%s", session_dir(run->session));
+		return buffers_refused(ret, dir, dir, &o);
 	run->by_copy = tracemap_cpu_way(tracemap_get_cpu(run->t, 0)) == TRACEMAP_READ;
 	run->by_looking = run->by_copy || !has_live_index(run);
 	run->by_poll = run->by_looking && polls_for_part(run->session);

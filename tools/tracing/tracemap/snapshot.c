@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "snapshot.h"
 #include "stats_file.h"
 #include "stop.h"
@@ -107,12 +108,13 @@ static bool cannot_observe(int error)
 	return error == -EOPNOTSUPP || error == -EBUSY;
 }
 
-static int open_failed(int error, const struct snapshot_request *r)
+static int open_failed(int error, const struct snapshot_request *r,
+		       const struct tracemap_options *o)
 {
 	if (cannot_observe(error) && !r->consume)
 		say_what_it_takes(r, error);
 	else
-		complain(ABOUT_BUFFER, error, "%s", r->name);
+		buffers_refused(error, r->name, r->dir, o);
 	return error;
 }
 
@@ -132,7 +134,7 @@ static int open_buffers(struct snapshot *s, const struct snapshot_request *r)
 		o.way = TRACEMAP_READ;
 		ret = tracemap_open(&s->t, r->dir, &o);
 	}
-	return ret ? open_failed(ret, r) : 0;
+	return ret ? open_failed(ret, r, &o) : 0;
 }
 
 /* Where the snapshot consumes, it takes no more than there is now. */

@@ -16,6 +16,7 @@
 #include <tracemap.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "clock.h"
 #include "loop.h"
 #include "losses.h"
@@ -516,6 +517,7 @@ static int finish(struct stream *s)
 static int open_buffers(struct stream *s)
 {
 	struct tracemap_options options = tracemap_default_options();
+	const char *dir = session_dir(s->session);
 	int ret;
 
 	options.way = s->opt.sel.way;
@@ -523,9 +525,9 @@ static int open_buffers(struct stream *s)
 	options.nr_cpus = s->opt.sel.nr_cpus;
 	options.cpus = s->opt.sel.cpus;
 	loop_begin(&s->loop);
-	ret = tracemap_open(&s->t, session_dir(s->session), &options);
+	ret = tracemap_open(&s->t, dir, &options);
 	if (ret)
-		return complain(ABOUT_BUFFER, ret, "%s", session_dir(s->session));
+		return buffers_refused(ret, dir, dir, &options);
 	ret = tracemap_merge_new(&s->m, NULL);
 	if (!ret)
 		ret = tracemap_merge_add_all(s->m, s->t);

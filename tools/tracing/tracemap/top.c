@@ -17,6 +17,7 @@
 #include <event-parse.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "clock.h"
 #include "event_filter.h"
 #include "fields.h"
@@ -618,7 +619,7 @@ static int open_instance(struct top *top)
 		options.wake_bytes = 0;
 		ret = tracemap_open(&top->t, dir, &options);
 	}
-	return ret ? complain(ABOUT_BUFFER, ret, "%s", dir) : 0;
+	return ret ? buffers_refused(ret, dir, dir, &options) : 0;
 }
 
 static int open_buffers(struct top *top)
