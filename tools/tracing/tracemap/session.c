@@ -343,10 +343,10 @@ static int hide(struct session *s, const char *file)
 	int ret = path ? 0 : -ENOMEM;
 
 	snprintf(pids, sizeof(pids), "%d %d", getpid(), s->undo.keeper);
-	if (!ret && !s->own)
-		ret = may_write(s, path) ?: undo_add_pids(&s->undo, path, pids);
-	if (!ret)
+	if (!ret && s->own)
 		ret = write_file(s->undo.top, path, pids, false);
+	else if (!ret)
+		ret = may_write(s, path) ?: undo_add_pids(&s->undo, path, pids);
 	free(path);
 	/* Without a function tracer, or before Linux 5.7, the process cannot be hidden. */
 	return ret == -ENOENT || ret == -ENODEV ? 0 : ret;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,46 +79,86 @@ static bool has_value(int top, const char *path, const char *value)
 	return !text[length] || !strcmp(text + length, "\n");
 }
 
+/* ---- The list of PIDs, which other commands change as well ---- */
+
 static bool has_word(const char *text, const char *word)
 {
+	static const char between[] = "\n ";
 	size_t length = strlen(word);
 
-	for (; *text; text += strcspn(text, " "), text += strspn(text, " ")) {
-		if (strcspn(text, " ") == length && !memcmp(text, word, length))
+	for (; *text; text += strcspn(text, between), text += strspn(text, between)) {
+		if (strcspn(text, between) == length && !memcmp(text, word, length))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Other PIDs that came into the list meanwhile stay in it: there may be several commands. The
- * kernel can only add to its list, or make it anew.
+ * Keep the PIDs of @text that are not among @others, one a line, for which its last word needs
+ * room for a newline behind it. An empty list may read as "no pid". Returns whether there were
+ * any of @others.
  */
-static int take_pids(int top, const char *path, const char *pids)
+static bool keep_other_pids(char *text, const char *others)
 {
-	char *text = read_file_whole(top, path, NULL), *rest = text, *to = text, *word;
+	char *rest = text, *to = text, *word;
 	bool found = false;
-	int ret = 0;
 
-	if (!text)
-		return errno == ENOENT ? 0 : -errno;
 	while ((word = strsep(&rest, "\n "))) {
 		size_t length = strlen(word);
 
-		if (has_word(pids, word)) {
+		if (has_word(others, word)) {
 			found = true;
-		} else if (length) {
+		} else if (length && strspn(word, "0123456789") == length) {
 			memmove(to, word, length);
 			to += length;
 			*to++ = '\n';
 		}
 	}
 	*to = '\0';
-	if (found)
+	return found;
+}
+
+/*
+ * The kernel can only add to its list, or make it anew, which takes tens of milliseconds. So one
+ * command changes it at a time; the lock ends with it. Returns what to close, or a negative errno.
+ */
+static int lock_list(int top, const char *path)
+{
+	int fd = openat(top, path, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		ret = flock(fd, LOCK_EX) < 0 ? -errno : 0;
+	} while (ret == -EINTR);
+	if (ret)
+		close(fd);
+	return ret ? ret : fd;
+}
+
+static int take_pids_locked(int top, const char *path, const char *pids)
+{
+	char *text = read_file_whole(top, path, NULL);
+	int ret = text ? 0 : -errno;
+
+	if (text && keep_other_pids(text, pids))
 		ret = write_file(top, path, text, true);
 	free(text);
 	return ret;
 }
+
+static int take_pids(int top, const char *path, const char *pids)
+{
+	int lock = lock_list(top, path), ret;
+
+	if (lock < 0)
+		return lock == -ENOENT ? 0 : lock;
+	ret = take_pids_locked(top, path, pids);
+	close(lock);
+	return ret;
+}
+
+/* ---- Undoing ---- */
 
 static int undo_one(const struct undo_list *list, const struct undo *undo)
 {
@@ -133,8 +174,8 @@ static int undo_one(const struct undo_list *list, const struct undo *undo)
 	if (undo->kind == TAKE_PIDS) {
 		ret = take_pids(list->top, undo->path, undo->value);
 		if (ret)
-			complain(ABOUT_SETTING, ret, "%s/%s: %s cannot be taken out",
-				 list->top_name, undo->path, undo->value);
+			complain(ABOUT_SETTING, ret, "%s/%s: PIDs of tracemap stay in it",
+				 list->top_name, undo->path);
 		return ret;
 	}
 	ret = write_file(list->top, undo->path, undo->value, true);
@@ -373,9 +414,22 @@ int undo_add_step(struct undo_list *list, const char *path, const char *value)
 	return add(list, path, value ? WRITE : REMOVE, value ? value : "");
 }
 
+static int add_pids_locked(struct undo_list *list, const char *path, const char *pids)
+{
+	int ret = add(list, path, TAKE_PIDS, pids);
+
+	return ret ? ret : write_file(list->top, path, pids, false);
+}
+
 int undo_add_pids(struct undo_list *list, const char *path, const char *pids)
 {
-	return add(list, path, TAKE_PIDS, pids);
+	int lock = lock_list(list->top, path), ret;
+
+	if (lock < 0)
+		return lock;
+	ret = add_pids_locked(list, path, pids);
+	close(lock);
+	return ret;
 }
 
 int undo_add(struct undo_list *list, const char *path, const char *value)

@@ -40,7 +40,10 @@ int undo_add(struct undo_list *list, const char *path, const char *value);
  */
 int undo_add_step(struct undo_list *list, const char *path, const char *value);
 
-/* Add an entry: take @pids, which are separated by a space, out of the list in the file @path. */
+/*
+ * Write @pids, which are separated by a space, to the end of the list in the file @path, and add
+ * an entry: take them out of it. Other processes may do the same at the same time.
+ */
 int undo_add_pids(struct undo_list *list, const char *path, const char *pids);
 
 /* Drop the last entry, whose folder could not be made: it may be another program's. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static int top_fd;
 
 static bool setting_is(const char *value)
 {
-	char text[16] = "";
+	char text[64] = "";
 	int fd = openat(top_fd, "setting", O_RDONLY);
 
 	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0 && !close(fd));
@@ -159,6 +160,8 @@ static void test_not_changed(void)
 	CHECK(ret == -EACCES || ret == -EROFS);
 }
 
+/* ---- Lists of PIDs ---- */
+
 /* The PIDs go, and nothing else: other commands have theirs in the list. */
 static void test_pids(bool killed)
 {
@@ -169,7 +172,8 @@ static void test_pids(bool killed)
 		CHECK(!undo_begin(&list, top));
 		CHECK(!write_file(top_fd, "setting", "12\n", true));
 		CHECK(!undo_add_pids(&list, "setting", "34 5"));
-		CHECK(!write_file(top_fd, "setting", "34 5 345\n3\n", false));
+		CHECK(setting_is("12\n34 5"));
+		CHECK(!write_file(top_fd, "setting", " 345\n3\n", false));
 		if (killed)
 			raise(SIGKILL);
 		CHECK(!undo_all(&list));
@@ -185,9 +189,88 @@ static void test_no_pids(void)
 	struct undo_list list;
 
 	CHECK(!undo_begin(&list, top));
+	CHECK(!write_file(top_fd, "setting", "", true));
+	CHECK(!undo_add_pids(&list, "setting", "1 3"));
+	CHECK(!close(openat(top_fd, "list", O_CREAT | O_RDWR, 0600)));
+	CHECK(!undo_add_pids(&list, "list", "1 3") && !unlinkat(top_fd, "list", 0));
+	CHECK(undo_add_pids(&list, "none", "1 3") == -ENOENT);
 	CHECK(!write_file(top_fd, "setting", "12 13", true));
-	CHECK(!undo_add_pids(&list, "setting", "1 3") && !undo_add_pids(&list, "none", "1 3"));
 	CHECK(!undo_all(&list) && setting_is("12 13"));
+}
+
+/* The kernel's words for an empty list are no PIDs. */
+static void test_words(void)
+{
+	struct undo_list list;
+
+	CHECK(!undo_begin(&list, top));
+	CHECK(!write_file(top_fd, "setting", "no pid\n", true));
+	CHECK(!undo_add_pids(&list, "setting", "1 3"));
+	CHECK(!undo_all(&list) && setting_is(""));
+}
+
+/* Whoever has locked the list changes it before @pid does. */
+static void unlock_changed(int lock, pid_t pid, const char *before, const char *after)
+{
+	usleep(100000);
+	CHECK(!waitpid(pid, NULL, WNOHANG) && setting_is(before));
+	CHECK(!write_file(top_fd, "setting", after, true) && !flock(lock, LOCK_UN));
+}
+
+/* Two change it at the same time: each has read what the other one has written. */
+static void test_locked(void)
+{
+	int lock = openat(top_fd, "setting", O_RDONLY | O_CLOEXEC), ends[2];
+	struct undo_list list;
+	char byte;
+	pid_t pid;
+
+	CHECK(lock >= 0 && !flock(lock, LOCK_EX) && !pipe(ends));
+	CHECK(!write_file(top_fd, "setting", "1\n", true));
+	pid = fork();
+	if (!pid) {
+		CHECK(!close(lock) && !undo_begin(&list, top));
+		CHECK(!undo_add_pids(&list, "setting", "34 5\n") && write(ends[1], "", 1) == 1);
+		alarm(60);	/* if the test has failed */
+		pause();
+	}
+	unlock_changed(lock, pid, "1\n", "1\n2\n");
+	CHECK(read(ends[0], &byte, 1) == 1 && !close(ends[0]) && !close(ends[1]));
+	CHECK(setting_is("1\n2\n34 5\n"));
+	CHECK(!flock(lock, LOCK_EX) && !kill(pid, SIGKILL) && was_killed(pid));
+	usleep(100000);
+	CHECK(setting_is("1\n2\n34 5\n"));
+	CHECK(!write_file(top_fd, "setting", "1\n34 5\n6\n", true) && !close(lock));
+	CHECK(setting_becomes("1\n6\n"));
+}
+
+static bool is_in_setting(const char *line)
+{
+	int lock = openat(top_fd, "setting", O_RDONLY | O_CLOEXEC);
+	char text[64] = "";
+
+	CHECK(lock >= 0 && !flock(lock, LOCK_SH));
+	CHECK(read(lock, text, sizeof(text) - 1) >= 0 && !close(lock));
+	return strstr(text, line);
+}
+
+/* Two that begin and end all the time: each is in the list meanwhile. */
+static void test_two(void)
+{
+	struct undo_list list;
+	char own[16];
+	pid_t pid;
+
+	CHECK(!write_file(top_fd, "setting", "1\n", true));
+	pid = fork();
+	snprintf(own, sizeof(own), "%d\n", getpid());
+	for (int i = 0; i < 100; i++) {
+		CHECK(!undo_begin(&list, top) && !undo_add_pids(&list, "setting", own));
+		CHECK(is_in_setting(own) && !undo_all(&list));
+	}
+	if (!pid)
+		_exit(0);
+	CHECK(!was_killed(pid) && setting_is("1\n"));
 }
 
 int main(int argc, char **argv)
@@ -207,6 +290,9 @@ int main(int argc, char **argv)
 	test_pids(false);
 	test_pids(true);
 	test_no_pids();
+	test_words();
+	test_locked();
+	test_two();
 	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
 	printf("ok - undo\n");
 	return 0;
