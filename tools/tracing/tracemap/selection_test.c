@@ -527,7 +527,7 @@ static void test_reads_beside_a_tracer(void)
 	make_file(top, "set_ftrace_notrace_pid", "7\n");
 	choose(&sel, options);
 	CHECK(!selection_open(&sel, &session, &child, NULL));
-	snprintf(pids, sizeof(pids), "7\n%d ", getpid());
+	snprintf(pids, sizeof(pids), "7\n%d\n", getpid());
 	CHECK(!strncmp(text_in(top, "set_ftrace_notrace_pid"), pids, strlen(pids)));
 	CHECK(has(top, "set_event_notrace_pid", "12\n") && has(top, "tracing_on", "1\n"));
 	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", "7\n"));

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -414,11 +415,26 @@ int undo_add_step(struct undo_list *list, const char *path, const char *value)
 	return add(list, path, value ? WRITE : REMOVE, value ? value : "");
 }
 
+/* What the user has put into the list himself stays in it. */
 static int add_pids_locked(struct undo_list *list, const char *path, const char *pids)
 {
-	int ret = add(list, path, TAKE_PIDS, pids);
+	char *present = read_file_whole(list->top, path, NULL), *fresh = NULL;
+	int ret = 0;
 
-	return ret ? ret : write_file(list->top, path, pids, false);
+	if (!present)
+		return -errno;
+	if (asprintf(&fresh, "%s\n", pids) < 0) {
+		free(present);
+		return -ENOMEM;
+	}
+	keep_other_pids(fresh, present);
+	free(present);
+	if (*fresh)
+		ret = add(list, path, TAKE_PIDS, fresh);
+	if (*fresh && !ret)
+		ret = write_file(list->top, path, fresh, false);
+	free(fresh);
+	return ret;
 }
 
 int undo_add_pids(struct undo_list *list, const char *path, const char *pids)

@@ -41,8 +41,9 @@ int undo_add(struct undo_list *list, const char *path, const char *value);
 int undo_add_step(struct undo_list *list, const char *path, const char *value);
 
 /*
- * Write @pids, which are separated by a space, to the end of the list in the file @path, and add
- * an entry: take them out of it. Other processes may do the same at the same time.
+ * Write those of @pids, which are separated by a space, that the list in the file @path has not
+ * got to the end of it, and add an entry: take them out. Other processes may do the same at the
+ * same time.
  */
 int undo_add_pids(struct undo_list *list, const char *path, const char *pids);
 

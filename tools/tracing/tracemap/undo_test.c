@@ -172,8 +172,8 @@ static void test_pids(bool killed)
 		CHECK(!undo_begin(&list, top));
 		CHECK(!write_file(top_fd, "setting", "12\n", true));
 		CHECK(!undo_add_pids(&list, "setting", "34 5"));
-		CHECK(setting_is("12\n34 5"));
-		CHECK(!write_file(top_fd, "setting", " 345\n3\n", false));
+		CHECK(setting_is("12\n34\n5\n"));
+		CHECK(!write_file(top_fd, "setting", "345\n3\n", false));
 		if (killed)
 			raise(SIGKILL);
 		CHECK(!undo_all(&list));
@@ -196,6 +196,17 @@ static void test_no_pids(void)
 	CHECK(undo_add_pids(&list, "none", "1 3") == -ENOENT);
 	CHECK(!write_file(top_fd, "setting", "12 13", true));
 	CHECK(!undo_all(&list) && setting_is("12 13"));
+}
+
+/* Those that the user had put in before stay in it. */
+static void test_present_pids(const char *before, const char *during)
+{
+	struct undo_list list;
+
+	CHECK(!undo_begin(&list, top));
+	CHECK(!write_file(top_fd, "setting", before, true));
+	CHECK(!undo_add_pids(&list, "setting", "34 5") && setting_is(during));
+	CHECK(!undo_all(&list) && setting_is(before));
 }
 
 /* The kernel's words for an empty list are no PIDs. */
@@ -230,17 +241,17 @@ static void test_locked(void)
 	pid = fork();
 	if (!pid) {
 		CHECK(!close(lock) && !undo_begin(&list, top));
-		CHECK(!undo_add_pids(&list, "setting", "34 5\n") && write(ends[1], "", 1) == 1);
+		CHECK(!undo_add_pids(&list, "setting", "34 5") && write(ends[1], "", 1) == 1);
 		alarm(60);	/* if the test has failed */
 		pause();
 	}
 	unlock_changed(lock, pid, "1\n", "1\n2\n");
 	CHECK(read(ends[0], &byte, 1) == 1 && !close(ends[0]) && !close(ends[1]));
-	CHECK(setting_is("1\n2\n34 5\n"));
+	CHECK(setting_is("1\n2\n34\n5\n"));
 	CHECK(!flock(lock, LOCK_EX) && !kill(pid, SIGKILL) && was_killed(pid));
 	usleep(100000);
-	CHECK(setting_is("1\n2\n34 5\n"));
-	CHECK(!write_file(top_fd, "setting", "1\n34 5\n6\n", true) && !close(lock));
+	CHECK(setting_is("1\n2\n34\n5\n"));
+	CHECK(!write_file(top_fd, "setting", "1\n34\n5\n6\n", true) && !close(lock));
 	CHECK(setting_becomes("1\n6\n"));
 }
 
@@ -290,6 +301,8 @@ int main(int argc, char **argv)
 	test_pids(false);
 	test_pids(true);
 	test_no_pids();
+	test_present_pids("34\n345\n", "34\n345\n5\n");
+	test_present_pids("345\n5\n34\n", "345\n5\n34\n");
 	test_words();
 	test_locked();
 	test_two();
