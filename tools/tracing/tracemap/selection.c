@@ -635,20 +635,39 @@ static int set_clock(const struct selection *sel, struct session *session)
 	return sel->clock ? session_set(session, "trace_clock", sel->clock) : 0;
 }
 
-static int apply(const struct selection *sel, struct session *session)
+typedef int (*step)(const struct selection *, struct session *);
+
+static int take_steps(const step *steps, unsigned int nr, const struct selection *sel,
+		      struct session *session)
 {
-	static int (* const steps[])(const struct selection *, struct session *) = {
+	int ret = 0;
+
+	for (unsigned int i = 0; i < nr && !ret; i++)
+		ret = steps[i](sel, session);
+	return ret;
+}
+
+/* 1 and 2 */
+static int try_all(const struct selection *sel, struct session *session)
+{
+	static const step steps[] = {
 		check_buffer_size, check_sizes, check_cpus, check_clock, check_tracer, find_events,
 		check_way,
 		keep_tracing_on, try_functions, set_filters,
+	};
+
+	return take_steps(steps, sizeof(steps) / sizeof(steps[0]), sel, session);
+}
+
+/* 3 */
+static int set_all(const struct selection *sel, struct session *session)
+{
+	static const step steps[] = {
 		switch_off, set_cpus, set_functions, set_events, set_tracer, set_subbuf, set_buffer,
 		set_clock,
 	};
-	int ret = 0;
 
-	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]) && !ret; i++)
-		ret = steps[i](sel, session);
-	return ret;
+	return take_steps(steps, sizeof(steps) / sizeof(steps[0]), sel, session);
 }
 
 static int limit_to(const struct selection *sel, struct session *session, int pid)
@@ -662,7 +681,7 @@ static int limit_to(const struct selection *sel, struct session *session, int pi
 	unsigned int nr = traces_functions(sel, session) ? 4 : 2;
 	char text[16];
 
-	if (!sel->child_only)
+	if (!sel->child_only || !pid)
 		return 0;
 	snprintf(text, sizeof(text), "%d", pid);
 	for (unsigned int i = 0; i < nr; i++) {
@@ -674,16 +693,14 @@ static int limit_to(const struct selection *sel, struct session *session, int pi
 	return 0;
 }
 
-static int prepare_child(const struct selection *sel, struct session *session,
-			 struct child *child, char **command)
+/*
+ * The kernel hides what a hidden process forks, with options/event-fork or function-fork: so this
+ * comes before tracemap hides.
+ */
+static int prepare_child(struct session *session, struct child *child, char **command)
 {
-	int ret;
-
 	setenv("TRACEMAP_INSTANCE", session_dir(session), 1);
-	ret = child_prepare(child, command);
-	if (!ret && child->pid)
-		ret = limit_to(sel, session, child->pid);
-	return ret;
+	return child_prepare(child, command);
 }
 
 /* A CPU takes up to five files. The command keeps the limit that it was given. */
@@ -707,9 +724,13 @@ int selection_open(const struct selection *sel, struct session **session, struct
 	if (!ret)
 		ret = stop_on_signals();
 	if (!ret)
-		ret = apply(sel, *session);
+		ret = try_all(sel, *session);
 	if (!ret)
-		ret = prepare_child(sel, *session, child, command);
+		ret = prepare_child(*session, child, command);
+	if (!ret)
+		ret = set_all(sel, *session);
+	if (!ret)
+		ret = limit_to(sel, *session, child->pid);
 	if (!ret && !changes_nothing(sel, *session))
 		ret = session_put_back_while_off(*session);
 	allow_many_files();

@@ -320,6 +320,7 @@ int __wrap_faccessat(int at, const char *path, int mode, int flags)
 
 /* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
 static bool tracer_is_kept, filter_is_refused, takes_nothing;
+static const struct child *forked;	/* before tracemap hides: set while there is a command */
 static unsigned int set_while_on;	/* settings of the top level, but tracing_on and filters */
 static unsigned int set;		/* settings of the top level, filters included */
 __typeof__(write) __real_write;
@@ -340,6 +341,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 	if (takes_nothing)
 		return 0;
 	if (length > 0 && !strncmp(path, top, strlen(top))) {
+		CHECK(!forked || !strstr(path, "_notrace_pid") || forked->pid);
 		set++;
 		if (filter_is_refused && strstr(path, "/sched_waking/filter")) {
 			errno = EINVAL;
@@ -418,6 +420,7 @@ static void test_top_level(bool switch_off)
 	fill(top);
 	set_while_on = 0;
 	choose(&sel, options);
+	forked = &child;
 	CHECK(!selection_open(&sel, &session, &child, command) && child.pid);
 	check_set(child.pid);
 	CHECK(!selection_switch_on(&sel, session) && has(top, "tracing_on", "1"));
@@ -425,6 +428,7 @@ static void test_top_level(bool switch_off)
 	if (switch_off)
 		CHECK(!selection_switch_off(&sel, session) && has(top, "tracing_on", "0"));
 	CHECK(!session_close(session) && !set_while_on);
+	forked = NULL;
 	check_put_back();
 	selection_free(&sel);
 }
@@ -517,6 +521,7 @@ static void test_nothing_asked_for(void)
 static void test_reads_beside_a_tracer(void)
 {
 	static const char * const options[] = { "i/", NULL };
+	char *command[2] = { "true" };
 	struct selection sel = { .clock = NULL };
 	struct child child = CHILD_NONE;
 	struct session *session;
@@ -526,11 +531,14 @@ static void test_reads_beside_a_tracer(void)
 	make_file(top, "current_tracer", "function_graph\n");
 	make_file(top, "set_ftrace_notrace_pid", "7\n");
 	choose(&sel, options);
-	CHECK(!selection_open(&sel, &session, &child, NULL));
+	forked = &child;
+	CHECK(!selection_open(&sel, &session, &child, command));
 	snprintf(pids, sizeof(pids), "7\n%d\n", getpid());
 	CHECK(!strncmp(text_in(top, "set_ftrace_notrace_pid"), pids, strlen(pids)));
 	CHECK(has(top, "set_event_notrace_pid", "12\n") && has(top, "tracing_on", "1\n"));
+	child_stop(&child);
 	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", "7\n"));
+	forked = NULL;
 	selection_free(&sel);
 }
 
