@@ -4,11 +4,11 @@
  * when the command dies.
  *
  * The keeper reads entries from a pipe: "path\0wvalue\0" for a setting, "path\0ppids\0"
- * for a list that these PIDs are taken out of, "path\0r\0" for a folder to be removed,
- * "path\0f\0" for a recording to be finished, and "\0d\0", which drops the last one. Its
- * length comes before each entry, so that the keeper recognizes half of one. An empty entry
- * means that everything is done. The keeper acts when the pipe ends: the command has closed
- * it, or is dead.
+ * for a list that these PIDs are taken out of, "path\0apids\0" for one that they are added
+ * to, "path\0r\0" for a folder to be removed, "path\0f\0" for a recording to be finished,
+ * and "\0d\0", which drops the last one. Its length comes before each entry, so that the
+ * keeper recognizes half of one. An empty entry means that everything is done. The keeper acts
+ * when the pipe ends: the command has closed it, or is dead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,12 +33,12 @@
 #define REMOVE_WAIT_US	50000
 
 enum kind {
-	WRITE = 'w', TAKE_PIDS = 'p', REMOVE = 'r', FINISH = 'f', DROP = 'd',
+	WRITE = 'w', TAKE_PIDS = 'p', APPEND = 'a', REMOVE = 'r', FINISH = 'f', DROP = 'd',
 };
 
 struct undo {
 	struct undo *before;
-	enum kind kind;		/* WRITE, TAKE_PIDS or REMOVE */
+	enum kind kind;		/* one that is to be done */
 	char *value;		/* of REMOVE it is empty */
 	char path[];
 };
@@ -78,6 +78,40 @@ static bool has_value(int top, const char *path, const char *value)
 	if (read_file(top, path, text, sizeof(text)) < 0 || strncmp(text, value, length))
 		return false;
 	return !text[length] || !strcmp(text + length, "\n");
+}
+
+/* ---- What the keeper is told ---- */
+
+/* If the keeper was killed the command goes on without it, and SIGPIPE must not end it. */
+static void write_to_keeper(const struct undo_list *list, const char *data, size_t size)
+{
+	const struct timespec now = { 0 };
+	sigset_t pipe, before;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &pipe, &before);
+	if (write_all(list->fd, data, size) == -EPIPE)
+		sigtimedwait(&pipe, NULL, &now);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+static void tell_keeper(const struct undo_list *list, const char *path, enum kind kind,
+			const char *value)
+{
+	size_t path_size = strlen(path) + 1;
+	size_t value_size = strlen(value) + 1;
+	uint32_t length = path_size + 1 + value_size;
+	char *entry = list->fd >= 0 ? malloc(sizeof(length) + length) : NULL;
+
+	if (!entry)
+		return;
+	memcpy(entry, &length, sizeof(length));
+	memcpy(entry + sizeof(length), path, path_size);
+	entry[sizeof(length) + path_size] = kind;
+	memcpy(entry + sizeof(length) + path_size + 1, value, value_size);
+	write_to_keeper(list, entry, sizeof(length) + length);
+	free(entry);
 }
 
 /* ---- The list of PIDs, which other commands change as well ---- */
@@ -137,24 +171,31 @@ static int lock_list(int top, const char *path)
 	return ret ? ret : fd;
 }
 
-static int take_pids_locked(int top, const char *path, const char *pids)
+/* A command that is killed when the list is empty lets its keeper write the others into it. */
+static int take_pids(const struct undo_list *list, const char *path, const char *pids)
 {
-	char *text = read_file_whole(top, path, NULL);
+	char *text = read_file_whole(list->top, path, NULL);
 	int ret = text ? 0 : -errno;
 
-	if (text && keep_other_pids(text, pids))
-		ret = write_file(top, path, text, true);
+	if (text && keep_other_pids(text, pids)) {
+		tell_keeper(list, path, APPEND, text);
+		ret = write_file(list->top, path, text, true);
+		tell_keeper(list, "", DROP, "");
+	}
 	free(text);
 	return ret;
 }
 
-static int take_pids(int top, const char *path, const char *pids)
+static int change_list(const struct undo_list *list, const struct undo *undo)
 {
-	int lock = lock_list(top, path), ret;
+	int lock = lock_list(list->top, undo->path), ret;
 
 	if (lock < 0)
 		return lock == -ENOENT ? 0 : lock;
-	ret = take_pids_locked(top, path, pids);
+	if (undo->kind == APPEND)
+		ret = write_file(list->top, undo->path, undo->value, false);
+	else
+		ret = take_pids(list, undo->path, undo->value);
 	close(lock);
 	return ret;
 }
@@ -172,10 +213,10 @@ static int undo_one(const struct undo_list *list, const struct undo *undo)
 				 list->top_name, undo->path);
 		return ret;
 	}
-	if (undo->kind == TAKE_PIDS) {
-		ret = take_pids(list->top, undo->path, undo->value);
+	if (undo->kind == TAKE_PIDS || undo->kind == APPEND) {
+		ret = change_list(list, undo);
 		if (ret)
-			complain(ABOUT_SETTING, ret, "%s/%s: PIDs of tracemap stay in it",
+			complain(ABOUT_SETTING, ret, "%s/%s has not got the PIDs that were in it",
 				 list->top_name, undo->path);
 		return ret;
 	}
@@ -329,20 +370,6 @@ static void become_keeper(const struct undo_list *command, int fd)
 
 /* ---- The command's side ---- */
 
-/* If the keeper was killed the command goes on without it, and SIGPIPE must not end it. */
-static void write_to_keeper(const struct undo_list *list, const char *data, size_t size)
-{
-	const struct timespec now = { 0 };
-	sigset_t pipe, before;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigprocmask(SIG_BLOCK, &pipe, &before);
-	if (write_all(list->fd, data, size) == -EPIPE)
-		sigtimedwait(&pipe, NULL, &now);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 int undo_begin(struct undo_list *list, const char *top)
 {
 	int ends[2];
@@ -374,24 +401,6 @@ int undo_begin(struct undo_list *list, const char *top)
 	return 0;
 }
 
-static void tell_keeper(struct undo_list *list, const char *path, enum kind kind,
-			const char *value)
-{
-	size_t path_size = strlen(path) + 1;
-	size_t value_size = strlen(value) + 1;
-	uint32_t length = path_size + 1 + value_size;
-	char *entry = malloc(sizeof(length) + length);
-
-	if (!entry)
-		return;
-	memcpy(entry, &length, sizeof(length));
-	memcpy(entry + sizeof(length), path, path_size);
-	entry[sizeof(length) + path_size] = kind;
-	memcpy(entry + sizeof(length) + path_size + 1, value, value_size);
-	write_to_keeper(list, entry, sizeof(length) + length);
-	free(entry);
-}
-
 static bool is_known(const struct undo_list *list, const char *path)
 {
 	for (const struct undo *undo = list->last; undo; undo = undo->before) {
@@ -405,7 +414,7 @@ static int add(struct undo_list *list, const char *path, enum kind kind, const c
 {
 	int ret = push(list, path, kind, value);
 
-	if (!ret && list->fd >= 0)
+	if (!ret)
 		tell_keeper(list, path, kind, value);
 	return ret;
 }
@@ -457,15 +466,14 @@ int undo_add(struct undo_list *list, const char *path, const char *value)
 void undo_drop(struct undo_list *list)
 {
 	drop(list);
-	if (list->fd >= 0)
-		tell_keeper(list, "", DROP, "");
+	tell_keeper(list, "", DROP, "");
 }
 
 void undo_add_recording(struct undo_list *list, const char *path)
 {
 	char *absolute = realpath(path, NULL);
 
-	if (absolute && list->fd >= 0)
+	if (absolute)
 		tell_keeper(list, absolute, FINISH, "");
 	free(absolute);
 }

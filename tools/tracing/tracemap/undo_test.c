@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -255,6 +256,27 @@ static void test_locked(void)
 	CHECK(setting_becomes("1\n6\n"));
 }
 
+/*
+ * The list is empty when the command is killed, as it must not write to any file: the keeper
+ * writes what was in it.
+ */
+static void test_killed_while_taking(void)
+{
+	const struct rlimit none = { 0, 0 };
+	struct undo_list list;
+	pid_t pid = fork();
+
+	if (!pid) {
+		CHECK(!undo_begin(&list, top));
+		CHECK(!write_file(top_fd, "setting", "1\n2\n", true));
+		CHECK(!undo_add_pids(&list, "setting", "34 5"));
+		CHECK(!setrlimit(RLIMIT_CORE, &none) && !setrlimit(RLIMIT_FSIZE, &none));
+		undo_all(&list);
+		_exit(0);
+	}
+	CHECK(was_killed(pid) && setting_becomes("1\n2\n"));
+}
+
 static bool is_in_setting(const char *line)
 {
 	int lock = openat(top_fd, "setting", O_RDONLY | O_CLOEXEC);
@@ -305,6 +327,7 @@ int main(int argc, char **argv)
 	test_present_pids("345\n5\n34\n", "345\n5\n34\n");
 	test_words();
 	test_locked();
+	test_killed_while_taking();
 	test_two();
 	CHECK(!unlinkat(top_fd, "setting", 0) && !rmdir(top));
 	printf("ok - undo\n");
