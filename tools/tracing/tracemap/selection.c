@@ -227,8 +227,8 @@ void selection_free(struct selection *sel)
 
 /* ---- 1. Checks, which change nothing ---- */
 
-/* Nothing is changed in an existing instance that is only to be read. */
-static bool changes_nothing(const struct selection *sel, const struct session *session)
+/* What an existing instance traces already: nothing is changed there, but see selection_hide(). */
+static bool only_reads(const struct selection *sel, const struct session *session)
 {
 	return !session_is_own(session) && selection_is_empty(sel);
 }
@@ -384,8 +384,7 @@ static int check_way(const struct selection *sel, struct session *session)
 	struct tracemap *t;
 	int ret;
 
-	if (sel->way == TRACEMAP_CONSUME || session_is_own(session) ||
-	    changes_nothing(sel, session))
+	if (sel->way == TRACEMAP_CONSUME || session_is_own(session) || only_reads(sel, session))
 		return 0;
 	options.way = sel->way;
 	options.nr_cpus = sel->nr_cpus;
@@ -406,11 +405,7 @@ static bool is_of_functions(const char *tracer)
 
 static bool runs_functions(struct session *session)
 {
-	char *present = session_get(session, "current_tracer");
-	bool functions = is_of_functions(present);
-
-	free(present);
-	return functions;
+	return text_file_runs_functions(session_dir(session));
 }
 
 static int add_functions(struct session *session, const char *glob, bool first)
@@ -467,7 +462,7 @@ static int set_filters(const struct selection *sel, struct session *session)
 /* Tracing is switched on again last, when the filters are those that were there. */
 static int keep_tracing_on(const struct selection *sel, struct session *session)
 {
-	return changes_nothing(sel, session) ? 0 : session_keep(session, "tracing_on");
+	return only_reads(sel, session) ? 0 : session_keep(session, "tracing_on");
 }
 
 /* ---- 3. Settings ---- */
@@ -479,22 +474,25 @@ static bool traces_functions(const struct selection *sel, struct session *sessio
 }
 
 /*
- * Even in an instance that is only to be read: a tracer of functions that traced how this is
- * done would write more than can be read, and other events would be lost.
+ * A tracer of functions that traced how this is done would write more than can be read, and other
+ * events would be lost.
  */
-static void hide_if_traced(struct session *session)
+void selection_hide(struct session *session)
 {
-	if (runs_functions(session) && session_hide_from_functions(session))
-		say("%s: its tracer traces the functions that tracemap calls, too; as root, tracemap would keep out of it",
-		    session_name(session));
+	int ret = runs_functions(session) ? session_hide_from_functions(session) : 0;
+
+	if (ret)
+		say("instance %s: its tracer traces tracemap, too, and writes more than can be read: %s/set_ftrace_notrace_pid: %s%s",
+		    session_name(session), session_dir(session), strerror(-ret),
+		    ret == -EACCES ? ": root may write it" : "");
 }
 
 static int switch_off(const struct selection *sel, struct session *session)
 {
 	int ret;
 
-	if (changes_nothing(sel, session)) {
-		hide_if_traced(session);
+	if (only_reads(sel, session)) {
+		selection_hide(session);
 		return 0;
 	}
 	ret = session_trace(session, false);
@@ -731,7 +729,7 @@ int selection_open(const struct selection *sel, struct session **session, struct
 		ret = set_all(sel, *session);
 	if (!ret)
 		ret = limit_to(sel, *session, child->pid);
-	if (!ret && !changes_nothing(sel, *session))
+	if (!ret && !only_reads(sel, *session))
 		ret = session_put_back_while_off(*session);
 	allow_many_files();
 	return ret;
@@ -739,7 +737,7 @@ int selection_open(const struct selection *sel, struct session **session, struct
 
 int selection_switch_on(const struct selection *sel, struct session *session)
 {
-	return changes_nothing(sel, session) ? 0 : session_trace(session, true);
+	return only_reads(sel, session) ? 0 : session_trace(session, true);
 }
 
 /*
@@ -759,7 +757,7 @@ int selection_switch_off(const struct selection *sel, struct session *session)
 {
 	int ret;
 
-	if (changes_nothing(sel, session))
+	if (only_reads(sel, session))
 		return 0;
 	ret = session_trace(session, false);
 	/* In an instance of its own the rest is removed with the buffers. */

@@ -104,6 +104,12 @@ int selection_check_cpus(const struct selection *sel, const char *dir);
 int selection_open(const struct selection *sel, struct session **session, struct child *child,
 		   char **command);
 
+/*
+ * Keep out of a tracer of functions that runs in the instance of @session, which is only to be
+ * read. Nothing else is changed there. If it cannot be done, that is said.
+ */
+void selection_hide(struct session *session);
+
 /* Switch tracing on; with an empty selection, an existing instance stays as it is. */
 int selection_switch_on(const struct selection *sel, struct session *session);
 

@@ -319,7 +319,7 @@ int __wrap_faccessat(int at, const char *path, int mode, int flags)
 }
 
 /* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
-static bool tracer_is_kept, filter_is_refused, takes_nothing;
+static bool tracer_is_kept, filter_is_refused, list_is_refused, takes_nothing;
 static const struct child *forked;	/* before tracemap hides: set while there is a command */
 static unsigned int set_while_on;	/* settings of the top level, but tracing_on and filters */
 static unsigned int set;		/* settings of the top level, filters included */
@@ -341,6 +341,10 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 	if (takes_nothing)
 		return 0;
 	if (length > 0 && !strncmp(path, top, strlen(top))) {
+		if (list_is_refused && strstr(path, "_notrace_pid")) {
+			errno = ENOMEM;
+			return -1;
+		}
 		CHECK(!forked || !strstr(path, "_notrace_pid") || forked->pid);
 		set++;
 		if (filter_is_refused && strstr(path, "/sched_waking/filter")) {
@@ -539,6 +543,26 @@ static void test_reads_beside_a_tracer(void)
 	child_stop(&child);
 	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", "7\n"));
 	forked = NULL;
+	selection_free(&sel);
+}
+
+/* If it cannot hide, it says why, and goes on. */
+static void test_cannot_hide(void)
+{
+	static const char * const options[] = { "i/", NULL };
+	struct selection sel = { .clock = NULL };
+	struct child child = CHILD_NONE;
+	struct session *session;
+
+	fill(top);
+	make_file(top, "current_tracer", "function\n");
+	choose(&sel, options);
+	list_is_refused = true;
+	CHECK(!selection_open(&sel, &session, &child, NULL));
+	CHECK(strstr(last_said, "set_ftrace_notrace_pid: ") &&
+	      strstr(last_said, strerror(ENOMEM)) && !strstr(last_said, "root"));
+	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", ""));
+	list_is_refused = false;
 	selection_free(&sel);
 }
 
@@ -791,6 +815,7 @@ int main(int argc, char **argv)
 	test_sizes_of_cpus();
 	test_nothing_asked_for();
 	test_reads_beside_a_tracer();
+	test_cannot_hide();
 	test_too_large();
 	test_all_untouched();
 	test_refused_filter();

@@ -38,3 +38,12 @@ bool text_file_nothing_traced(const char *dir)
 	       text_file_read(dir, "current_tracer", tracer, sizeof(tracer)) > 0 &&
 	       !strcmp(tracer, "nop");
 }
+
+bool text_file_runs_functions(const char *dir)
+{
+	static const char functions[] = "function";
+	char tracer[64];
+
+	return text_file_read(dir, "current_tracer", tracer, sizeof(tracer)) > 0 &&
+	       !strncmp(tracer, functions, strlen(functions));
+}
