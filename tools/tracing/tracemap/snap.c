@@ -15,6 +15,7 @@
 #include "advice.h"
 #include "output.h"
 #include "selection.h"
+#include "session.h"
 #include "sink.h"
 #include "snap_file.h"
 #include "snap_keep.h"
@@ -41,6 +42,7 @@ struct options {
 struct snap {
 	struct options opt;
 	char *dir;
+	struct session *session;	/* NULL: there is nothing to hide from */
 	struct snapshot_request request;
 	struct snapshot shot;
 	struct tracemap_decoder *decoder;
@@ -427,9 +429,20 @@ static int find_instance(struct snap *s)
 	return 0;
 }
 
+/* A session has a second process, which is forked only if it is needed. */
+static int hide(struct snap *s)
+{
+	const char *name = s->opt.sel.instance ? s->opt.sel.instance : SESSION_TOP;
+	int ret = text_file_runs_functions(s->dir) ? session_open(&s->session, name) : 0;
+
+	if (s->session)
+		selection_hide(s->session);
+	return ret;
+}
+
 static int run(struct snap *s)
 {
-	if (find_instance(s))
+	if (find_instance(s) || hide(s))
 		return EXIT_FAILED;
 	signal(SIGXFSZ, SIG_IGN);	/* ulimit -f is an error like any other */
 	if (snap_waits(&s->opt.cause))
@@ -602,6 +615,8 @@ int cmd_snap(int argc, char **argv)
 		status = EXIT_OK;
 	else if (!ret)
 		status = run(&s);
+	if (session_close(s.session) && status == EXIT_OK)
+		status = EXIT_FAILED;
 	output_free(&s.out);
 	selection_free(&s.opt.sel);
 	free(s.dir);
