@@ -341,7 +341,8 @@ static void rb_live_count(__u64 *shown, local_t *count)
 	do {
 		now = local_read(count);
 		was = (unsigned long)rb_live_load64(shown);
-		rb_live_store64(shown, rb_live_load64(shown) + (now - was));
+		/* A nested writer may have stored a later count: the difference has a sign */
+		rb_live_store64(shown, rb_live_load64(shown) + (long)(now - was));
 		barrier();
 	} while (now != local_read(count));
 }
