@@ -356,7 +356,8 @@ static int rb_live_other_cpu(struct rb_live *live)
 {
 	int cpu = READ_ONCE(live->wait.cpu);
 
-	if (cpu < 0 || cpu == raw_smp_processor_id() || !cpu_online(cpu))
+	/* Not a CPU that goes down: on PREEMPT_RT it parks the thread that would do the work */
+	if (cpu < 0 || cpu == raw_smp_processor_id() || !cpu_active(cpu))
 		return -1;
 
 	return cpu;
