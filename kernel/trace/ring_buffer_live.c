@@ -814,12 +814,12 @@ static void rb_live_drop(struct ring_buffer_per_cpu *cpu_buffer)
  * rb_hold_subbufs() takes, cpus_read_lock() and cpu_buffer->live_lock.
  *
  * Return: the observer, or an ERR_PTR() of
- *   -EBUSY	    there are too many mappings to count, or NMIs wrote to the
- *		    buffer during each try to make the index
+ *   -EBUSY	    there are too many mappings to count, NMIs wrote to the buffer
+ *		    during each try to make the index, or it is corrupt
  *   -EINTR	    the caller was killed
  *   -EINVAL	    there is no buffer for @cpu
- *   -ENODEV	    the ring buffer is corrupt, of which the kernel has warned, or in
- *		    memory reserved at boot
+ *   -ENODEV	    the ring buffer is in memory reserved at boot, or it was found
+ *		    corrupt before the index was begun
  *   -ENOMEM	    no memory for the observer or the index
  *   -EOPNOTSUPP    the data caches of this machine may alias, so that user space
  *		    would not see what the kernel stores
