@@ -100,10 +100,14 @@ struct trace_buffer_meta {
  * out stay in place until a later call changes reader.id.
  *
  * On a descriptor without O_NONBLOCK the call first waits until the buffer is
- * filled to buffer_percent or, if that is 0, holds any event. With O_NONBLOCK and
- * poll(), call it until a call other than the first leaves reader.id as it was: where
- * functions or system calls are traced, each call writes events, so that there is
- * always something new.
+ * filled to buffer_percent or, if that is 0, holds any event. The wait also ends
+ * when 0 is written to tracing_on, when ioctl(fd, 0) is called on the same open
+ * file, when a process that shares it closes it, and by ENODEV when the buffer is
+ * unmapped meanwhile.
+ *
+ * With O_NONBLOCK and poll(), call it until reader.id stays the same, not counting
+ * the first call. Do not call it until nothing is new: where functions or system
+ * calls are traced, each call writes events.
  *
  * It takes no argument. The result is 0, or -1 with errno set to:
  *
