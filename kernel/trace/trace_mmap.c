@@ -156,7 +156,7 @@ static int tracing_buffers_mmap(struct file *filp, struct vm_area_struct *vma)
 struct trace_reader_wait {
 	struct trace_iterator	*iter;
 	long			wait_index;
-	bool			tracing_on;
+	unsigned int		off_count;
 };
 
 /* Return whether anything other than data ends the wait. The task is on the wait queue. */
@@ -170,7 +170,7 @@ static bool trace_reader_woken(void *data)
 		return true;
 
 	/* Tracing was turned off during the wait: there may be no more events */
-	return wait->tracing_on && !tracer_tracing_is_on(iter->tr);
+	return wait->off_count != READ_ONCE(iter->tr->off_count);
 }
 
 /* Wait as splice() does, until there is enough data or the wait is ended */
@@ -179,7 +179,7 @@ static int trace_get_reader_wait(struct trace_iterator *iter)
 	struct trace_reader_wait wait = {
 		.iter		= iter,
 		.wait_index	= READ_ONCE(iter->wait_index),
-		.tracing_on	= tracer_tracing_is_on(iter->tr),
+		.off_count	= READ_ONCE(iter->tr->off_count),
 	};
 
 	return ring_buffer_map_wait(iter->array_buffer->buffer, iter->cpu_file,

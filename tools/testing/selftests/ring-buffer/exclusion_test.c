@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 
@@ -672,6 +673,28 @@ TEST_F(beside, a_splice_of_trace_pipe_raw_that_waits_ends_with_tracing)
 	}
 }
 
+/* READ-17: The wait begins while tracing is off, and tracing is on for a moment only. */
+TEST_F(beside, a_splice_of_trace_pipe_raw_that_begins_without_tracing_ends_with_it)
+{
+	int status, fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	pid = fork_reader(fd, BY_SPLICE);
+	ASSERT_LE(0, pid);
+	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	status = child_status(pid, WOKEN_MS);
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	if (status == -EAGAIN)
+		kill_child(pid);
+	close(fd);
+}
+
 /* READ-17, READ-28 */
 TEST_F(beside, a_splice_that_ends_with_tracing_hands_out_full_sub_buffers)
 {
@@ -1168,6 +1191,28 @@ TEST_F(unmapped, a_resize_refused_for_an_open_trace_answers_EBUSY)
 					   4 * self->ti.subbuf_kb));
 }
 
+/* HOLD-14: A writer on another CPU would get EBADF while tracing is held up, and end. */
+TEST_F(unmapped, a_resize_that_is_refused_holds_up_no_writer)
+{
+	unsigned int size = 2 * self->ti.subbuf_kb;
+	struct mapped_buffer mb;
+	unsigned int tries;
+	pid_t pid;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, 0));
+	pid = fork_writer(&self->ti, UINT_MAX, EVENT_SMALL);
+	ASSERT_LE(0, pid);
+	for (tries = 0; tries < 50 && child_status(pid, 0) == -EAGAIN; tries++) {
+		EXPECT_EQ(-EBUSY, instance_write_number(&self->ti, "buffer_size_kb", size));
+		EXPECT_EQ(-EBUSY, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+						   size));
+	}
+	EXPECT_EQ(50, tries);
+	EXPECT_EQ(0, kill_child(pid));
+	buffer_unmap(&mb);
+}
+
 /* HOLD-14 */
 TEST_F(unmapped, a_resize_refused_for_an_open_snapshot_loses_no_event)
 {
@@ -1250,6 +1295,21 @@ TEST_F(latency, a_latency_tracer_makes_mmap_answer_EBUSY)
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, mmap_errno(fd));
 	close(fd);
+}
+
+/* SUBBUF-11: It swaps the buffers of a CPU, also while they are changed. */
+TEST_F(latency, a_latency_tracer_goes_on_beside_new_sub_buffer_sizes)
+{
+	unsigned int i, kb = self->ti.subbuf_kb;
+
+	/* Checking so many takes long, with interrupts off. */
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_size_kb", "2048"));
+	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", variant->tracer));
+	for (i = 1; i <= 20; i++) {
+		ASSERT_EQ(0, instance_write(&self->ti, "tracing_max_latency", "0"));
+		ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb",
+						   kb << i % 2));
+	}
 }
 
 /* SNAP-5: From one to another and back: one user all the time, then none. */

@@ -223,6 +223,23 @@ TEST_F(traced, a_consumer_of_all_cpus_is_woken_by_the_last_event_of_a_cpu_that_g
 	close(fd);
 }
 
+/*
+ * HOLD-13: What is taken there wakes nobody by an interrupt of that CPU. The instance is
+ * removed while the CPU is down.
+ */
+TEST_F(traced, a_snapshot_of_a_cpu_that_goes_down_keeps_no_instance)
+{
+	int cpu = self->ti.cpu;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter", "rcutree_dying_cpu:snapshot"));
+	ASSERT_EQ(0, switch_cpu_online(self->ti.cpu, false));
+	ASSERT_EQ(0, instance_write(&self->ti, "set_ftrace_filter",
+				    "!rcutree_dying_cpu:snapshot"));
+	EXPECT_EQ(0, instance_close(&self->ti));
+	ASSERT_EQ(0, switch_cpu_online(cpu, true));
+	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
+}
+
 /* The index goes, the ring is another: a writer that RCU does not see may be in it. */
 static int change_what_is_observed(struct trace_instance *ti, unsigned int round)
 {

@@ -767,6 +767,22 @@ TEST_F(waiter, turning_tracing_off_wakes_it_with_what_there_is)
 	expect_tracing_off_wakes(_metadata, self, 3);
 }
 
+/* WAIT-5: also if it was off when the wait began, and is on for no longer than that */
+TEST_F(waiter, turning_tracing_off_again_wakes_it)
+{
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "50"));
+	ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_SMALL));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	self->pid = fork_waiter(&self->ti, self->mb.fd, 0);
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	ASSERT_EQ(-EAGAIN, status_of_waiter(self->pid));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2));
+	EXPECT_EQ(3, self->mb.meta->read);
+}
+
 /* WAIT-5: Who begins to wait with tracing off waits for it to be turned on. */
 TEST_F(waiter, the_wait_begins_with_tracing_off_as_well)
 {

@@ -66,6 +66,55 @@ static void expect_trigger_works(struct __test_metadata *_metadata,
 	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
 }
 
+/* A child that exits with 0 when it has read some bytes */
+static pid_t fork_reader(int fd)
+{
+	static char bytes[64 * 1024];
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(read(fd, bytes, sizeof(bytes)) <= 0);
+	return pid;
+}
+
+/* READ-29 */
+TEST_F(snapshot, a_reader_of_trace_pipe_waits_for_what_comes_after_it)
+{
+	int fd = instance_file(&self->ti, "trace_pipe", O_RDONLY);
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	pid = fork_reader(fd);
+	ASSERT_LE(0, pid);
+	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
+	kill_child(pid);
+	close(fd);
+}
+
+/* READ-29 */
+TEST_F(snapshot, a_reader_of_snapshot_raw_waits_for_it)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "snapshot_raw", O_RDONLY);
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	pid = fork_reader(fd);
+	ASSERT_LE(0, pid);
+	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS));
+	kill_child(pid);
+	close(fd);
+}
+
 /* SNAP-7: The first CPU gets its memory, the second does not: all is given back. */
 TEST_F(snapshot, a_snapshot_without_memory_for_each_cpu_keeps_none)
 {
