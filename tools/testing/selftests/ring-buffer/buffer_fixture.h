@@ -9,6 +9,7 @@
 #define SELFTEST_RING_BUFFER_FIXTURE_H
 
 #include <fcntl.h>
+#include <limits.h>
 
 #include "../kselftest_harness.h"
 
@@ -70,6 +71,26 @@ static inline pid_t fork_sleeper(const struct trace_instance *ti, int fd, size_t
 		return pid;
 	kill_child(pid);
 	return -EAGAIN;
+}
+
+/* The status of a child that is to end now. -EAGAIN, if it goes on: then it is killed. */
+static inline int ended_child(pid_t pid)
+{
+	int status = child_status(pid, WOKEN_MS);
+
+	if (status == -EAGAIN)
+		kill_child(pid);
+	return status;
+}
+
+/* Map this CPU's buffer, and begin to write on the other CPU without an end, as a child. */
+static inline pid_t fork_writer_beside(struct mapped_buffer *mb, struct trace_instance *ti)
+{
+	int err = run_on_cpu(ti->other_cpu);
+
+	if (!err)
+		err = buffer_map(mb, ti, ti->cpu, 0);
+	return err ? err : fork_writer(ti, UINT_MAX, EVENT_SMALL);
 }
 
 static inline int map_it(struct mapped_buffer *mb, struct trace_instance *ti)

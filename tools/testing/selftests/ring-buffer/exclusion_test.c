@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 
@@ -610,17 +609,13 @@ static void expect_end_with_tracing(struct __test_metadata *_metadata,
 				    struct trace_instance *ti, int fd, enum reading by)
 {
 	pid_t pid = fork_reader(fd, by);
-	int status;
 
 	ASSERT_LE(0, pid);
 	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	EXPECT_EQ(0, instance_write(ti, "tracing_on", "0"));
-	status = child_status(pid, WOKEN_MS);
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, ended_child(pid));
 	EXPECT_EQ(0, instance_write(ti, "tracing_on", "1"));
-	if (status == -EAGAIN)
-		kill_child(pid);
 }
 
 /* Before its first event a reader of trace_pipe waits for tracing to be turned on. */
@@ -676,7 +671,7 @@ TEST_F(beside, a_splice_of_trace_pipe_raw_that_waits_ends_with_tracing)
 /* READ-17: The wait begins while tracing is off, and tracing is on for a moment only. */
 TEST_F(beside, a_splice_of_trace_pipe_raw_that_begins_without_tracing_ends_with_it)
 {
-	int status, fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 	pid_t pid;
 
 	ASSERT_LE(0, fd);
@@ -687,11 +682,8 @@ TEST_F(beside, a_splice_of_trace_pipe_raw_that_begins_without_tracing_ends_with_
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
 	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
-	status = child_status(pid, WOKEN_MS);
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, ended_child(pid));
 	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
-	if (status == -EAGAIN)
-		kill_child(pid);
 	close(fd);
 }
 
@@ -720,11 +712,9 @@ TEST_F(beside, a_splice_that_ends_with_tracing_hands_out_full_sub_buffers)
 	if (has_mainlines_mapping())
 		EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
-	status = child_status(pid, WOKEN_MS);
+	status = ended_child(pid);
 	EXPECT_TRUE(!status || (status == 1 && !has_mainlines_mapping()));
-	if (status == -EAGAIN)
-		kill_child(pid);
-	else if (!status)
+	if (!status)
 		EXPECT_EQ((ssize_t)size, read(pipes[0], page, size));
 	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
 	free(page);
@@ -736,18 +726,15 @@ TEST_F(beside, a_splice_that_ends_with_tracing_hands_out_full_sub_buffers)
 /* READ-17: where tracing is off before it begins */
 TEST_F(beside, splice_of_trace_pipe_ends_when_tracing_has)
 {
-	int status, fd = open_trace_pipe_and_read(&self->ti);
+	int fd = open_trace_pipe_and_read(&self->ti);
 	pid_t pid;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
 	pid = fork_reader(fd, BY_SPLICE);
 	ASSERT_LE(0, pid);
-	status = child_status(pid, WOKEN_MS);
-	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, ended_child(pid));
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
-	if (status == -EAGAIN)
-		kill_child(pid);
 	close(fd);
 }
 
@@ -1199,9 +1186,7 @@ TEST_F(unmapped, a_resize_that_is_refused_holds_up_no_writer)
 	unsigned int tries;
 	pid_t pid;
 
-	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, 0));
-	pid = fork_writer(&self->ti, UINT_MAX, EVENT_SMALL);
+	pid = fork_writer_beside(&mb, &self->ti);
 	ASSERT_LE(0, pid);
 	for (tries = 0; tries < 50 && child_status(pid, 0) == -EAGAIN; tries++) {
 		EXPECT_EQ(-EBUSY, instance_write_number(&self->ti, "buffer_size_kb", size));

@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -263,9 +262,7 @@ TEST_F(size, a_change_that_is_refused_holds_up_no_writer)
 	unsigned int tries;
 	pid_t pid;
 
-	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	ASSERT_EQ(0, buffer_map(&mb, &self->ti, self->ti.cpu, 0));
-	pid = fork_writer(&self->ti, UINT_MAX, EVENT_SMALL);
+	pid = fork_writer_beside(&mb, &self->ti);
 	ASSERT_LE(0, pid);
 	for (tries = 0; tries < 100 && child_status(pid, 0) == -EAGAIN; tries++)
 		EXPECT_EQ(-EBUSY, set_size(&self->ti, LARGE_KB));
