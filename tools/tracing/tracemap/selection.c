@@ -398,11 +398,6 @@ static int check_way(const struct selection *sel, struct session *session)
 
 /* ---- 2. What the kernel alone can judge ---- */
 
-static bool is_of_functions(const char *tracer)
-{
-	return tracer && !strncmp(tracer, "function", strlen("function"));
-}
-
 static bool runs_functions(struct session *session)
 {
 	return text_file_runs_functions(session_dir(session));
@@ -470,7 +465,7 @@ static int keep_tracing_on(const struct selection *sel, struct session *session)
 /* Decide by the tracer that is asked for, or else by that of the instance. */
 static bool traces_functions(const struct selection *sel, struct session *session)
 {
-	return sel->tracer ? is_of_functions(sel->tracer) : runs_functions(session);
+	return sel->tracer ? text_file_is_of_functions(sel->tracer) : runs_functions(session);
 }
 
 /*

@@ -39,11 +39,17 @@ bool text_file_nothing_traced(const char *dir)
 	       !strcmp(tracer, "nop");
 }
 
-bool text_file_runs_functions(const char *dir)
+bool text_file_is_of_functions(const char *tracer)
 {
 	static const char functions[] = "function";
+
+	return !strncmp(tracer, functions, strlen(functions));
+}
+
+bool text_file_runs_functions(const char *dir)
+{
 	char tracer[64];
 
 	return text_file_read(dir, "current_tracer", tracer, sizeof(tracer)) > 0 &&
-	       !strncmp(tracer, functions, strlen(functions));
+	       text_file_is_of_functions(tracer);
 }

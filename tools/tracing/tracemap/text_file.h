@@ -25,7 +25,10 @@ uint64_t text_file_buffer_kib(const char *text);
 /* Whether no event is enabled in the instance @dir, and no tracer is set; false if unknown. */
 bool text_file_nothing_traced(const char *dir);
 
-/* Whether the instance @dir has a tracer of functions, such as function_graph. */
+/* Whether @tracer, as current_tracer names it, traces functions, as function_graph does. */
+bool text_file_is_of_functions(const char *tracer);
+
+/* Whether the instance @dir has such a tracer; false if unknown. */
 bool text_file_runs_functions(const char *dir);
 
 #endif /* _TRACEMAP_TEXT_FILE_H */

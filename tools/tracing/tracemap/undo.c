@@ -424,7 +424,7 @@ int undo_add_step(struct undo_list *list, const char *path, const char *value)
 	return add(list, path, value ? WRITE : REMOVE, value ? value : "");
 }
 
-/* What the user has put into the list himself stays in it. */
+/* Add, and note to take out at the end, those PIDs that the user has not put there himself. */
 static int add_pids_locked(struct undo_list *list, const char *path, const char *pids)
 {
 	char *present = read_file_whole(list->top, path, NULL), *fresh = NULL;

@@ -221,7 +221,7 @@ static void test_words(void)
 	CHECK(!undo_all(&list) && setting_is(""));
 }
 
-/* Whoever has locked the list changes it before @pid does. */
+/* This process, which has locked the list, changes it before @pid does, and unlocks it. */
 static void unlock_changed(int lock, pid_t pid, const char *before, const char *after)
 {
 	usleep(100000);

@@ -604,7 +604,10 @@ static pid_t fork_reader(int fd, enum reading by)
 	_exit(pipe(pipes) || splice(fd, NULL, pipes[1], NULL, 64 * 1024, 0) != 0);
 }
 
-/* The reader waits, and comes to the end when 0 is written to tracing_on. */
+/*
+ * The reader waits, and comes to the end when 0 is written to tracing_on. If tracing is off when
+ * it begins to wait, it is on for a moment only before that.
+ */
 static void expect_end_with_tracing(struct __test_metadata *_metadata,
 				    struct trace_instance *ti, int fd, enum reading by)
 {
@@ -613,6 +616,7 @@ static void expect_end_with_tracing(struct __test_metadata *_metadata,
 	ASSERT_LE(0, pid);
 	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	EXPECT_EQ(0, instance_write(ti, "tracing_on", "1"));
 	EXPECT_EQ(0, instance_write(ti, "tracing_on", "0"));
 	EXPECT_EQ(0, ended_child(pid));
 	EXPECT_EQ(0, instance_write(ti, "tracing_on", "1"));
@@ -668,22 +672,14 @@ TEST_F(beside, a_splice_of_trace_pipe_raw_that_waits_ends_with_tracing)
 	}
 }
 
-/* READ-17: The wait begins while tracing is off, and tracing is on for a moment only. */
+/* READ-17 */
 TEST_F(beside, a_splice_of_trace_pipe_raw_that_begins_without_tracing_ends_with_it)
 {
 	int fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
-	pid_t pid;
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
-	pid = fork_reader(fd, BY_SPLICE);
-	ASSERT_LE(0, pid);
-	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
-	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
-	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
-	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
-	EXPECT_EQ(0, ended_child(pid));
-	EXPECT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	expect_end_with_tracing(_metadata, &self->ti, fd, BY_SPLICE);
 	close(fd);
 }
 

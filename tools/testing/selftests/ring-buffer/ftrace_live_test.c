@@ -224,8 +224,8 @@ TEST_F(traced, a_consumer_of_all_cpus_is_woken_by_the_last_event_of_a_cpu_that_g
 }
 
 /*
- * HOLD-13: What is taken there wakes nobody by an interrupt of that CPU. The instance is
- * removed while the CPU is down.
+ * HOLD-13: The kernel takes the snapshot on a CPU that takes no more interrupts, so it must not
+ * queue there what wakes the waiters. The instance is removed while the CPU is down.
  */
 TEST_F(traced, a_snapshot_of_a_cpu_that_goes_down_keeps_no_instance)
 {

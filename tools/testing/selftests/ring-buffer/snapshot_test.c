@@ -66,14 +66,18 @@ static void expect_trigger_works(struct __test_metadata *_metadata,
 	EXPECT_EQ(3, count_trace_lines(ti, "snapshot"));
 }
 
-/* A child that exits with 0 when it has read some bytes */
-static pid_t fork_reader(int fd)
+/* A child that waits beside a snapshot, and exits with 0 when it has read some bytes */
+static pid_t fork_waiting_reader(struct __test_metadata *_metadata, struct trace_instance *ti,
+				 int fd)
 {
 	static char bytes[64 * 1024];
-	pid_t pid = fork();
+	pid_t pid;
 
+	EXPECT_EQ(0, instance_write(ti, "snapshot", "1"));
+	pid = fork();
 	if (!pid)
 		_exit(read(fd, bytes, sizeof(bytes)) <= 0);
+	EXPECT_TRUE(pid > 0 && child_sleeps(pid, WOKEN_MS));
 	return pid;
 }
 
@@ -84,10 +88,8 @@ TEST_F(snapshot, a_reader_of_trace_pipe_waits_for_what_comes_after_it)
 	pid_t pid;
 
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
-	pid = fork_reader(fd);
+	pid = fork_waiting_reader(_metadata, &self->ti, fd);
 	ASSERT_LE(0, pid);
-	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
@@ -102,10 +104,8 @@ TEST_F(snapshot, a_reader_of_snapshot_raw_waits_for_it)
 	pid_t pid;
 
 	ASSERT_LE(0, fd);
-	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
-	pid = fork_reader(fd);
+	pid = fork_waiting_reader(_metadata, &self->ti, fd);
 	ASSERT_LE(0, pid);
-	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	ASSERT_EQ(0, instance_write(&self->ti, "snapshot", "1"));
