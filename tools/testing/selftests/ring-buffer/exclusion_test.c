@@ -138,6 +138,21 @@ TEST_F(beside, the_present_size_again_is_success)
 	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
 }
 
+/* HOLD-1: the size that this CPU has would be a new one for another CPU */
+TEST_F(beside, the_size_of_the_mapped_buffer_is_refused_for_all_cpus_if_others_differ)
+{
+	long long size = instance_number(&self->ti, "buffer_size_kb");
+	long long other;
+
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.other_cpu, "buffer_size_kb",
+				      2 * size));
+	other = cpu_number(&self->ti, self->ti.other_cpu, "buffer_size_kb");
+	EXPECT_LT(size, other);
+	EXPECT_EQ(-EBUSY, instance_write_number(&self->ti, "buffer_size_kb", size));
+	EXPECT_EQ(other, cpu_number(&self->ti, self->ti.other_cpu, "buffer_size_kb"));
+	expect_streaming(_metadata, &self->ti, &self->mb, &self->tally);
+}
+
 /* HOLD-2 */
 TEST_F(beside, the_present_sub_buffer_size_again_is_success)
 {
