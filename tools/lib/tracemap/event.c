@@ -81,6 +81,17 @@ bool event_is_text(const struct tep_format_field *field)
 		!strstr(field->type, "unsigned");
 }
 
+/* The format of a probe's array, "s32 name[]", does not tell how many elements it has. */
+int event_element_size(const struct tep_format_field *field)
+{
+	unsigned int bits;
+
+	if (field->arraylen || field->flags & TEP_FIELD_IS_DYNAMIC ||
+	    sscanf(field->type, "%*1[us]%u", &bits) != 1)
+		return field->elementsize;
+	return bits / 8;
+}
+
 /* Returns false and leaves @value alone if there is no @field, or it is no number. */
 bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
 		  uint64_t *value)

@@ -197,6 +197,7 @@ static inline uint64_t event_load(const unsigned char *data, uint32_t size)
 struct event_bytes event_field_bytes(struct tep_format_field *field,
 				     const struct tracemap_record *rec);
 bool event_is_text(const struct tep_format_field *field);
+int event_element_size(const struct tep_format_field *field);
 bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
 		  uint64_t *value);
 bool event_field_number(struct tep_event *event, const char *name,

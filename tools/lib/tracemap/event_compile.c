@@ -70,10 +70,14 @@ static struct event_value *new_value(struct compiler *c, enum event_value_kind k
 static struct event_value *compile_constant(struct compiler *c, const char *text)
 {
 	struct event_value *v = new_value(c, VALUE_CONSTANT);
+	char *end;
 
-	if (v)
-		v->number = strtoull(text, NULL, 0);
-	return v;
+	if (!v)
+		return NULL;
+	v->number = strtoull(text, &end, 0);
+	if (end == text)	/* 'y' comes without its quotes */
+		v->number = (unsigned char)*text;
+	return end > text || strlen(text) == 1 ? v : NULL;
 }
 
 static struct event_value *compile_field(struct compiler *c, struct tep_print_arg *arg)
@@ -86,6 +90,7 @@ static struct event_value *compile_field(struct compiler *c, struct tep_print_ar
 	v = new_value(c, VALUE_FIELD);
 	if (!v)
 		return NULL;
+	v->is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 	v->offset = field->offset;
 	v->size = field->size;
 	return v;
@@ -97,18 +102,21 @@ static struct event_value *compile_element(struct compiler *c, struct tep_print_
 {
 	struct tep_format_field *field;
 	struct event_value *v;
+	uint32_t size;
 
 	if (!array || array->type != TEP_PRINT_FIELD)
 		return NULL;
 	field = find_field(c, array->field.field, array->field.name);
-	if (!field || field->flags & TEP_FIELD_IS_DYNAMIC || !is_number_size(field->elementsize))
+	size = field ? event_element_size(field) : 0;
+	if (!field || field->flags & TEP_FIELD_IS_DYNAMIC || !is_number_size(size))
 		return NULL;
 	v = new_value(c, VALUE_ELEMENT);
 	if (!v)
 		return NULL;
 	v->offset = field->offset;
-	v->size = field->elementsize;
-	v->number = field->size / field->elementsize;
+	v->size = size;
+	v->is_signed = field->flags & TEP_FIELD_IS_SIGNED;
+	v->number = field->size / size;
 	v->left = compile_value(c, index);
 	return v->left ? v : NULL;
 }
@@ -179,6 +187,29 @@ static struct event_value *compile_choice(struct compiler *c, struct tep_print_a
 	return v->left && v->right && v->other ? v : NULL;
 }
 
+/* Make a signed number one whose order is the same without a sign. */
+static struct event_value *in_order(struct compiler *c, struct event_value *v)
+{
+	struct event_value *sum = new_value(c, VALUE_ADD), *most = new_value(c, VALUE_CONSTANT);
+
+	if (!sum || !most)
+		return NULL;
+	most->number = 1ULL << 63;
+	sum->left = v;
+	sum->right = most;
+	return sum;
+}
+
+/* "REC->ret < 0" */
+static bool compares_signed(const struct event_value *v)
+{
+	const struct event_value *l = v->left, *r = v->right;
+
+	return v->kind >= VALUE_LESS && v->kind <= VALUE_GREATER_EQUAL &&
+	       (l->is_signed || r->is_signed) && (l->is_signed || l->kind == VALUE_CONSTANT) &&
+	       (r->is_signed || r->kind == VALUE_CONSTANT);
+}
+
 static struct event_value *compile_operator(struct compiler *c, struct tep_print_arg *arg)
 {
 	struct event_value *v;
@@ -199,9 +230,16 @@ static struct event_value *compile_operator(struct compiler *c, struct tep_print
 	v->right = compile_value(c, arg->op.right);
 	if (!v->left || !v->right)
 		return NULL;
-	if ((v->kind == VALUE_DIVIDE || v->kind == VALUE_REMAINDER) &&
-	    (v->right->kind != VALUE_CONSTANT || !v->right->number))
-		return NULL;
+	if (v->kind == VALUE_DIVIDE || v->kind == VALUE_REMAINDER) {
+		if (v->right->kind != VALUE_CONSTANT || !v->right->number)
+			return NULL;
+		v->is_signed = v->left->is_signed && (int64_t)v->right->number > 0;
+	}
+	if (compares_signed(v)) {
+		v->left = in_order(c, v->left);
+		v->right = in_order(c, v->right);
+		return v->left && v->right ? v : NULL;
+	}
 	/* The value is known now. */
 	if (v->left->kind == VALUE_CONSTANT && v->right->kind == VALUE_CONSTANT) {
 		v->number = event_value_constant(v);
@@ -549,6 +587,21 @@ static bool compile_number(struct compiler *c, struct event_conversion *conversi
 	return true;
 }
 
+/* libtraceevent 1.7 prints ">c<". */
+static bool compile_char(struct compiler *c, const struct event_conversion *conversion,
+			 struct tep_print_arg *arg)
+{
+	struct event_value *value = conversion->zeros || conversion->prefixed ||
+				    conversion->limited ? NULL : compile_value(c, arg);
+	struct event_op *op = value ? add_op(c, OP_CHAR) : NULL;
+
+	if (!op)
+		return false;
+	op->conversion = *conversion;
+	op->value = value;
+	return true;
+}
+
 static bool compile_symbol(struct compiler *c, bool whole, struct tep_print_arg *arg)
 {
 	struct event_value *value = compile_value(c, arg);
@@ -594,6 +647,8 @@ static const char *compile_conversion(struct compiler *c, const char *at, bool w
 	} else if (*at == 's' && !conversion.bits) {
 		done = !conversion.zeros && !conversion.prefixed &&
 			compile_string(c, &conversion, *arg);
+	} else if (*at == 'c') {
+		done = compile_char(c, &conversion, *arg);
 	} else {
 		done = *at && strchr("diuxXo", *at) &&
 			compile_number(c, &conversion, *at, *arg);

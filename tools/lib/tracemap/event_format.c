@@ -8,6 +8,7 @@
  *	HRTIMER_MODE_ABS	it does not know the value of a name
  *	a tab			it takes a tab as the end of the string
  *	"%pS"			it does not print the size of the function
+ *	"%#x"			the kernel prints 0x before a 0 as well
  *	({ ... })		it does not know statements; they may be left out where they
  *				only make an address that would be printed as a hash
  *
@@ -57,6 +58,10 @@ static const char *put_conversion(struct tracemap_line *line, const char *at, in
 {
 	if (at[0] == 'p' && !isalnum((unsigned char)at[1])) {
 		tracemap_line_printf(line, "%%0%dllx", 2 * long_size);
+		return at + 1;
+	}
+	if (at[0] == '#' && at[1 + strspn(at + 1, "hlLzZ")] == 'x') {
+		tracemap_line_put(line, "0x%", 3);
 		return at + 1;
 	}
 	if (at[0] == 'p' && at[1] == 'S' && !isalnum((unsigned char)at[2])) {

@@ -274,9 +274,9 @@ static void put_probe(struct tracemap_decoder *d, const struct event_format *for
 	}
 	event_line_put(line, ")", 1);
 	put_formatted(d, format, rec, &arguments);
-	end = arguments.text ? strchr(arguments.text, ')') : NULL;
-	if (end)
-		event_line_put(line, end + 1, strlen(end + 1));
+	end = arguments.text ? memchr(arguments.text, ')', arguments.length) : NULL;
+	if (end++)	/* what follows may have a 0 byte, by %c */
+		event_line_put(line, end, arguments.text + arguments.length - end);
 	tracemap_line_free(&arguments);
 }
 

@@ -107,7 +107,7 @@ static bool is_number_size(int size)
 
 static int element_size(const struct tep_format_field *field, int length)
 {
-	int size = field->elementsize;
+	int size = event_element_size(field);
 
 	/* Dynamic fields have the size of their elements in it, too. */
 	return is_number_size(size) && length % size == 0 ? size : 1;

@@ -18,11 +18,19 @@ struct run {
 
 static uint64_t evaluate_more(const struct event_value *v, struct run *run);
 
+static inline uint64_t load(const struct event_value *v, const unsigned char *data)
+{
+	uint64_t number = event_load(data, v->size);
+	unsigned int spare = 64 - 8 * v->size;
+
+	return v->is_signed ? (uint64_t)((int64_t)(number << spare) >> spare) : number;
+}
+
 /* Most values are just fields. */
 static inline uint64_t evaluate(const struct event_value *v, struct run *run)
 {
 	if (v->kind == VALUE_FIELD)
-		return event_load(run->data + v->offset, v->size);
+		return load(v, run->data + v->offset);
 	return evaluate_more(v, run);
 }
 
@@ -34,7 +42,7 @@ static uint64_t load_element(const struct event_value *v, struct run *run)
 		run->failed = true;
 		return 0;
 	}
-	return event_load(run->data + v->offset + index * v->size, v->size);
+	return load(v, run->data + v->offset + index * v->size);
 }
 
 static uint64_t compute(const struct event_value *v, uint64_t left, uint64_t right)
@@ -67,9 +75,9 @@ static uint64_t compute(const struct event_value *v, uint64_t left, uint64_t rig
 	case VALUE_MULTIPLY:
 		return left * right;
 	case VALUE_DIVIDE:
-		return left / right;
+		return v->is_signed ? (uint64_t)((int64_t)left / (int64_t)right) : left / right;
 	case VALUE_REMAINDER:
-		return left % right;
+		return v->is_signed ? (uint64_t)((int64_t)left % (int64_t)right) : left % right;
 	default:
 		return 0;
 	}
@@ -81,7 +89,7 @@ static uint64_t evaluate_more(const struct event_value *v, struct run *run)
 	case VALUE_CONSTANT:
 		return v->number;
 	case VALUE_FIELD:
-		return event_load(run->data + v->offset, v->size);
+		return load(v, run->data + v->offset);
 	case VALUE_ELEMENT:
 		return load_element(v, run);
 	case VALUE_LENGTH:
@@ -209,6 +217,13 @@ static void put_string(const struct event_conversion *c, const void *text, size_
 		event_line_fill(run->line, ' ', spare);
 }
 
+static void put_char(const struct event_op *op, struct run *run)
+{
+	const char c = evaluate(op->value, run);
+
+	put_string(&op->conversion, &c, 1, run);
+}
+
 static void put_array(const struct event_op *op, struct run *run)
 {
 	uint32_t length = op->length ? op->length : run->size - op->offset;
@@ -333,6 +348,9 @@ bool event_program_run(const struct event_program *p, struct tracemap_decoder *d
 			break;
 		case OP_NUMBER:
 			put_number(&op->conversion, evaluate(op->value, &run), line);
+			break;
+		case OP_CHAR:
+			put_char(op, &run);
 			break;
 		case OP_SYMBOL:
 			put_symbol(op, &run);

@@ -5,7 +5,8 @@
  *
  * It is a list of operations, each of which appends to the line. event_compile.c makes it
  * from what libtraceevent has parsed, and event_program.c runs it. The text is that of
- * libtraceevent, byte for byte. A format has no program if it contains anything that has no
+ * libtraceevent, byte for byte, except where that forgets the sign of a field that is below
+ * 0, or does not know %c. A format has no program if it contains anything that has no
  * operation here. libtraceevent also writes the text of a record that does not fit the
  * program of its event.
  *
@@ -17,7 +18,7 @@
 
 #include "event.h"
 
-/* ---- Numbers, unsigned and of 64 bits, as libtraceevent computes them ---- */
+/* ---- Numbers of 64 bits; those of signed fields have their sign, as in C ---- */
 
 enum event_value_kind {
 	VALUE_CONSTANT,		/* number */
@@ -51,6 +52,7 @@ struct event_value {
 	enum event_value_kind kind;
 	uint32_t offset;
 	uint32_t size;
+	bool is_signed;		/* of a field, an element and their quotient by a constant */
 	uint64_t number;	/* of VALUE_ELEMENT: how many elements the array has */
 	struct event_value *left, *right, *other;
 };
@@ -62,6 +64,7 @@ enum event_op_kind {
 	OP_TEXT,		/* text, which has length bytes and is padded */
 	OP_STRING,		/* text, by the conversion of a string */
 	OP_NUMBER,		/* value, by the conversion of a number */
+	OP_CHAR,		/* the character value, by the conversion of a string */
 	OP_SYMBOL,		/* the symbol at the address value; if whole, offset and size */
 	OP_ARRAY,		/* the string of up to length bytes at offset; 0: to the end */
 	OP_DYNAMIC,		/* the string that the word at offset points to, from base on */

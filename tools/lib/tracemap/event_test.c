@@ -145,6 +145,17 @@ static void make_tracefs(void)
 		 " REC->half ? \"+\" : \"\", (void *)REC->large, (void *)REC->large,"
 		 " REC->byte ? \"yes\" : REC->name, __print_symbolic(REC->half, { 4, \"four\" }))\n");
 	put_file("events/own/values", "id", "305\n");
+	put_file("events/own/signs", "format",
+		 "name: signs\nID: 306\nformat:\n" COMMON
+		 "\tfield:int ret;\toffset:8;\tsize:4;\tsigned:1;\n"
+		 "\tfield:short which;\toffset:12;\tsize:2;\tsigned:1;\n"
+		 "\tfield:s8 shift;\toffset:14;\tsize:1;\tsigned:1;\n"
+		 "\tfield:u8 mark;\toffset:15;\tsize:1;\tsigned:0;\n"
+		 "\nprint fmt: \"length=%d error=%d half=%d which=%s shift=%d mark=%#x %c\","
+		 " REC->ret > 0 ? REC->ret : 0, REC->ret < 0 ? REC->ret : 0, REC->ret / 2,"
+		 " __print_symbolic(REC->which, { -1, \"none\" }, { 1, \"one\" }), REC->shift,"
+		 " REC->mark, REC->mark ? 'y' : 'n'\n");
+	put_file("events/own/signs", "id", "306\n");
 	put_file("", "saved_cmdlines", "7 some name\n");
 	put_file("", "trace_clock", "[local] global\n");
 }
@@ -313,6 +324,23 @@ static void test_enums(struct tracemap_decoder *d, struct tracemap_line *line)
 	tracemap_text(d, &rec, line);
 	expect("and one that BTF does not tell", line,
 	       "       some name-7       [000] .....     0.000000: named: state=relative\n");
+}
+
+static void test_signs(struct tracemap_decoder *d, struct tracemap_line *line)
+{
+	struct {
+		uint16_t type;
+		uint8_t flags, preempt;
+		int32_t pid, ret;
+		int16_t which;
+		int8_t shift;
+		uint8_t mark;
+	} signs = { .type = 306, .pid = 7, .ret = -11, .which = -1, .shift = -2 };
+	struct tracemap_record rec = { .data = &signs, .size = sizeof(signs) };
+
+	tracemap_text(d, &rec, line);
+	expect("what is below 0 is compared, named and printed as such", line,
+	       "       some name-7       [000] .....     0.000000: signs: length=0 error=-11 half=-5 which=none shift=-2 mark=0x0 n\n");
 }
 
 static void test_syscalls(struct tracemap_decoder *d, struct tracemap_line *line)
@@ -824,6 +852,20 @@ static bool is_sound(const struct tep_event *event, const struct tracemap_record
 	return true;
 }
 
+/* Where libtraceevent forgets a sign, or does not know a conversion */
+static bool prints_otherwise(struct tep_event *event, const struct tracemap_record *rec)
+{
+	struct tep_format_field *field;
+	uint64_t number;
+
+	for (field = event->format.fields; field; field = field->next) {
+		if (field->flags & TEP_FIELD_IS_SIGNED && event_number(field, rec, &number) &&
+		    number >> 63)
+			return true;
+	}
+	return strstr(event->print_fmt.format, "%c");
+}
+
 struct compared {
 	unsigned int events;		/* that have a program */
 	unsigned int records;
@@ -888,7 +930,8 @@ static struct compared compare(struct tracemap_decoder *d, int times)
 			if (!copy)
 				exit(1);
 			rec.data = memcpy(copy, data, size);
-			compare_record(d, format, &rec, &compared);
+			if (!prints_otherwise(format->event, &rec))
+				compare_record(d, format, &rec, &compared);
 			free(copy);
 		}
 	}
@@ -1032,13 +1075,14 @@ int main(int argc, char **argv)
 	if (!mkdtemp(top))
 		return 1;
 	make_tracefs();
-	printf("1..%d\n", argc > 1 ? 30 : 29);
+	printf("1..%d\n", argc > 1 ? 31 : 30);
 	if (tracemap_decoder_new(&d, top)) {
 		printf("not ok - a decoder\n");
 		return 1;
 	}
 	test_events(d, &line);
 	test_enums(d, &line);
+	test_signs(d, &line);
 	test_syscalls(d, &line);
 	test_strings(&line);
 	test_damage(d, &line);
