@@ -89,11 +89,14 @@ static void read_saved(struct tracemap_decoder *d)
 static void ask_proc(struct tracemap_decoder *d, struct event_comm *c)
 {
 	char dir[32], *comm;
+	bool works;
 
 	snprintf(dir, sizeof(dir), "/proc/%d", c->pid);
 	comm = event_read_file(dir, "comm", NULL);
+	/* Behind the name of a worker, other than a rescuer, /proc tells what it works at. */
+	works = comm && !strncmp(comm, "kworker/", 8) && comm[8] != 'R';
 	if (comm)
-		event_comm_set(d, c->pid, comm, strcspn(comm, "\n"));
+		event_comm_set(d, c->pid, comm, strcspn(comm, works ? "-+\n" : "\n"));
 	c->asked = true;
 	free(comm);
 }
