@@ -81,6 +81,10 @@ static uint64_t end_of(const struct event_symbols *s, size_t i, uint64_t page)
 	const struct event_symbol *symbol = &s->symbol[i];
 	uint64_t rest = (symbol->address | (page - 1)) + 1;
 
+	/* Behind the code there are data, whose names are not in this list. */
+	if (!symbol->module && (!strcmp(symbol->name, "_etext") ||
+				!strcmp(symbol->name, "_einittext")))
+		return symbol->address;
 	if (i + 1 == s->nr)
 		return rest;
 	if (same_module(symbol, symbol + 1) || symbol[1].address < rest)
