@@ -75,15 +75,26 @@ static int is_ours(const char *name, const char *wanted)
  * struct kept - the files that are there
  * @nr: how many
  * @size: bytes of all of them
- * @oldest: the name of the oldest; empty: there is none
+ * @written: when the oldest was written
+ * @oldest: its name; empty: there is none
  */
 struct kept {
 	unsigned long long nr;
 	unsigned long long size;
+	struct timespec written;
 	char oldest[256];
 };
 
-/* Names sort by time. */
+/* By their names, where that decides: local time goes back by an hour once a year. */
+static bool is_older(const struct stat *st, const char *name, const struct kept *k)
+{
+	if (st->st_mtim.tv_sec != k->written.tv_sec)
+		return st->st_mtim.tv_sec < k->written.tv_sec;
+	if (st->st_mtim.tv_nsec != k->written.tv_nsec)
+		return st->st_mtim.tv_nsec < k->written.tv_nsec;
+	return strcmp(name, k->oldest) < 0;
+}
+
 static void look_at(struct kept *k, int folder, const char *name)
 {
 	struct stat st;
@@ -92,8 +103,10 @@ static void look_at(struct kept *k, int folder, const char *name)
 		return;
 	k->nr++;
 	k->size += st.st_size;
-	if (!*k->oldest || strcmp(name, k->oldest) < 0)
-		snprintf(k->oldest, sizeof(k->oldest), "%s", name);
+	if (*k->oldest && !is_older(&st, name, k))
+		return;
+	k->written = st.st_mtim;
+	snprintf(k->oldest, sizeof(k->oldest), "%s", name);
 }
 
 static void look(struct kept *k, DIR *dir, const char *file, const char *name)

@@ -123,6 +123,19 @@ static void test_room_beside(void)
 	CHECK(!unlink(name) && files() == 5);
 }
 
+/* When summer time ends, what is written later has a lower name. */
+static void test_room_by_time(void)
+{
+	const struct timespec later[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 4000000000 } };
+	const struct snap_limits limits = { .keep = 2 };
+
+	make_file(dir, "t-20261125-020000.000.dat", "late");
+	make_file(dir, "t-20261125-025900.000.dat", "early");
+	CHECK(!utimensat(AT_FDCWD, at("t-20261125-020000.000.dat"), later, 0));
+	CHECK(room(&limits, "t-20261125-020100.000.dat", 3) == 1);
+	CHECK(is_there("t-20261125-020000.000.dat") && !unlink(path) && files() == 5);
+}
+
 static void test_room(void)
 {
 	struct snap_limits limits = { .keep = 0 };
@@ -148,6 +161,7 @@ static void test_room(void)
 	CHECK(room(&limits, none, 12) == 0 && files() == 5);
 	CHECK(room(&limits, none, 13) == 0 && files() == 5);
 	test_room_beside();
+	test_room_by_time();
 	CHECK(!snap_keep_check(path) && !snap_keep_check("t.dat"));
 	at("t.dat/t.dat");
 	CHECK(snap_keep_check(path) < 0);
