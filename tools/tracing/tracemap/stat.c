@@ -93,9 +93,19 @@ static int watch_instance(struct stat_run *run, const char *name)
 	return ret;
 }
 
+/* It may be another session's, and go at any time. */
 static int watch_found(const char *name, void *run)
 {
-	return watch_instance(run, name);
+	char *dir;
+	int ret = tracemap_find_dir(&dir, name);
+
+	if (ret)
+		return 0;
+	ret = watch_dir(run, dir, name);
+	if (ret && access(dir, F_OK))
+		ret = 0;
+	free(dir);
+	return ret;
 }
 
 static int open_watch(struct stat_run *run)
