@@ -619,9 +619,8 @@ static int finish(struct report *r, int ret)
 		    r->at_least ? "at least " : "",
 		    (unsigned long long)losses_least(r->lost, r->at_least),
 		    r->at_least ? ": the file does not have the number of every loss" : "");
-	if (ret)
-		return output_failed(&r->out, ret) ? EXIT_FAILED : EXIT_OK;
-	if (stop_signals() || r->copy >= 0 || !all_tasks_found(r))
+	if (ret ? output_failed(&r->out, ret) :
+	    stop_signals() || r->copy >= 0 || !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }

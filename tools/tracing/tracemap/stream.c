@@ -503,13 +503,13 @@ static int finish(struct stream *s)
 	if (!s->out_error)
 		s->out_error = flush(s);
 	rest = sum_up(s);
-	if (s->out_error)
-		return output_failed(&s->out, s->out_error) ? EXIT_FAILED : EXIT_OK;
-	if (s->error || s->incomplete)
+	if (s->out_error ? output_failed(&s->out, s->out_error) : s->error || s->incomplete)
 		return EXIT_FAILED;
-	if (s->opt.strict && (s->lost || rest || losses_at_least(&s->losses)))
+	/* What the reader of the output did not want does not count. */
+	if (s->opt.strict && (s->lost || (rest && !s->out_error) || losses_at_least(&s->losses)))
 		return EXIT_LOST;
-	return s->opt.command ? child_exit_status(&s->loop.child, s->opt.command[0]) : EXIT_OK;
+	return s->opt.command && !s->out_error ?
+		child_exit_status(&s->loop.child, s->opt.command[0]) : EXIT_OK;
 }
 
 /* ---- The beginning ---- */
