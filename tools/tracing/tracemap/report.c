@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@
 const char *tracecmd_get_trace_clock(struct tracecmd_input *file) __attribute__((weak));
 int tracecmd_set_cursor(struct tracecmd_input *file, int cpu, unsigned long long offset)
 	__attribute__((weak));
+unsigned int tracecmd_page_size(struct tracecmd_input *file) __attribute__((weak));
 
 #define DEFAULT_FILE	"trace.dat"
 #define NR_LOOKED_AT	1000	/* events of a CPU, for those of a tracer */
@@ -168,6 +170,17 @@ static void count(struct report *r, const struct tracemap_record *rec)
 		r->lost += rec->missed;
 }
 
+/* Of a damaged page it may be anything, and libtracecmd does not check it. */
+static uint32_t size_of(const struct report *r, const struct tep_record *record)
+{
+	unsigned int page = tracecmd_page_size ? tracecmd_page_size(r->buffer) : 0;
+	unsigned int left = page ? page - record->offset % page : UINT_MAX;
+
+	return record->size > 0 && record->record_size > 0 &&
+	       (unsigned int)record->record_size <= left &&
+	       record->size < record->record_size ? record->size : 0;
+}
+
 /* A loss in the time asked for is told even if the event behind it is not selected. */
 static int take(struct tracecmd_input *buffer, struct tep_record *record, int cpu, void *arg)
 {
@@ -175,8 +188,7 @@ static int take(struct tracecmd_input *buffer, struct tep_record *record, int cp
 	struct tracemap_record rec = {
 		.ts = record->ts,
 		.data = record->data,
-		/* Of a damaged page it may be negative. */
-		.size = record->size < 0 ? 0 : record->size,
+		.size = size_of(r, record),
 		.cpu = cpu,
 		.missed = record->missed_events < 0 ? TRACEMAP_MISSED_UNKNOWN :
 						      (uint64_t)record->missed_events,
