@@ -268,6 +268,11 @@ static int check_buffer_size(const struct selection *sel, struct session *sessio
 	return -ENOMEM;
 }
 
+static int claim(const struct selection *sel, struct session *session)
+{
+	return only_reads(sel, session) ? 0 : session_claim(session);
+}
+
 static void subbuf_kb(const struct selection *sel, char *text, size_t size)
 {
 	snprintf(text, size, "%llu", (sel->subbuf + 1023) / 1024);
@@ -645,7 +650,7 @@ static int try_all(const struct selection *sel, struct session *session)
 {
 	static const step steps[] = {
 		check_buffer_size, check_sizes, check_cpus, check_clock, check_tracer, find_events,
-		check_way,
+		check_way, claim,
 		keep_tracing_on, try_functions, set_filters,
 	};
 

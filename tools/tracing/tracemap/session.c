@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 struct session {
 	struct undo_list undo;
 	bool own;
+	int claim;		/* the folder of an existing instance; -1: it is not open */
 	char *dir;
 	char *folder;		/* the same, from the top level of tracefs */
 	char *name;
@@ -507,6 +509,29 @@ static int open_existing(struct session *s, const char *top, const char *instanc
 	return 0;
 }
 
+/* The keeper has it, too: the lock stays until one of them has restored everything. */
+static int open_claim(const char *top, const char *instance)
+{
+	char path[PATH_MAX];
+
+	if (!instance)
+		return -1;
+	snprintf(path, sizeof(path), strcmp(instance, SESSION_TOP) ? "%s/instances/%s" : "%s", top,
+		 instance);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int session_claim(struct session *session)
+{
+	/* Not every file system has locks. */
+	if (session->claim < 0 || !flock(session->claim, LOCK_EX | LOCK_NB) ||
+	    errno != EWOULDBLOCK)
+		return 0;
+	say("instance %s: another tracemap has changed its settings, and restores them at its end: end it first; or leave out -i, for an instance of its own; or give -i alone, to read what is traced there",
+	    session->name);
+	return -EBUSY;
+}
+
 int session_open(struct session **session, const char *instance)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -517,10 +542,12 @@ int session_open(struct session **session, const char *instance)
 		return complain(ABOUT_INSTANCE, ENOMEM, "session");
 	s->undo.fd = -1;
 	s->undo.top = -1;
+	s->claim = -1;
 	ret = tracemap_find_dir(&top, NULL);
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "tracing");
 	if (!ret) {
+		s->claim = open_claim(top, instance);
 		ret = undo_begin(&s->undo, top);
 		if (ret)
 			complain(ABOUT_TRACEFS, ret, "%s", top);
@@ -543,6 +570,8 @@ int session_close(struct session *session)
 	if (!session)
 		return 0;
 	ret = undo_all(&session->undo);
+	if (session->claim >= 0)
+		close(session->claim);
 	free(session->dir);
 	free(session->folder);
 	free(session->name);

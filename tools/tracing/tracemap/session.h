@@ -36,6 +36,12 @@ int session_open(struct session **session, const char *instance);
  */
 int session_close(struct session *session);
 
+/*
+ * Before the settings of an existing instance are changed: two sessions would restore each other's.
+ * Returns -EBUSY, said, while another one does.
+ */
+int session_claim(struct session *session);
+
 /* Name the instances that killed sessions have left behind, and say how to remove them. */
 void session_tell_leftovers(void);
 
