@@ -336,13 +336,15 @@ rb_live_leave(struct ring_buffer_per_cpu *cpu_buffer,
  */
 static void rb_live_count(__u64 *shown, local_t *count)
 {
-	unsigned long now, was;
+	unsigned long now;
+	u64 was;
 
 	do {
+		/* Load it first: a nested writer may store a later count than the one here */
+		was = rb_live_load64(shown);
+		barrier();
 		now = local_read(count);
-		was = (unsigned long)rb_live_load64(shown);
-		/* A nested writer may have stored a later count: the difference has a sign */
-		rb_live_store64(shown, rb_live_load64(shown) + (long)(now - was));
+		rb_live_store64(shown, was + (now - (unsigned long)was));
 		barrier();
 	} while (now != local_read(count));
 }

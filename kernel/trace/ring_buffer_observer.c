@@ -388,18 +388,20 @@ static void rb_live_queue_work_on(struct rb_live *live, int cpu)
 /*
  * Queue the work on the CPU of an observer rather than on this CPU, the watched one.
  * No other CPU goes offline while preemption is off. A CPU that is not online cannot
- * interrupt another one: its work waits until it is up, or rb_live_cpu_dead() wakes
- * the sleepers.
+ * interrupt another one: its work waits until it is up. Return false if the work would
+ * not run here: rb_live_cpu_dead() wakes the sleepers.
  */
-static void rb_live_queue_work(struct rb_live *live)
+static bool rb_live_queue_work(struct rb_live *live)
 {
 	bool here = in_nmi() || unlikely(!cpu_online(raw_smp_processor_id()));
 	int cpu = here ? -1 : rb_live_other_cpu(live);
 
-	if (cpu >= 0)
-		rb_live_queue_work_on(live, cpu);
-	else
-		rb_queue_wake_up(&live->wait.work);
+	if (cpu < 0)
+		return rb_queue_wake_up(&live->wait.work);
+
+	rb_live_queue_work_on(live, cpu);
+
+	return true;
 }
 
 static enum hrtimer_restart rb_live_look_again(struct hrtimer *timer)
@@ -468,7 +470,9 @@ static void rb_live_wakeups(struct ring_buffer_per_cpu *cpu_buffer)
 		return;
 
 	WRITE_ONCE(cpu_buffer->irq_work.live_pending, false);
-	rb_live_queue_work(live);
+	/* The next event tries again, if the CPU stays up after all */
+	if (unlikely(!rb_live_queue_work(live)))
+		WRITE_ONCE(cpu_buffer->irq_work.live_pending, true);
 }
 
 /* Queue the work: the epoch has changed, or a CPU has written events while going down. */
