@@ -199,7 +199,7 @@ static void pick_pids(char *text)
 		text[0] = '\0';
 }
 
-/* A filter that the kernel has refused stays there, with what is wrong behind it, and lets all by. */
+/* A filter that the kernel has refused stays in the file, says what is wrong, and lets all by. */
 static void pick_filter(char *text)
 {
 	if (!strcmp(text, "none") || strstr(text, "\nparse_error"))
