@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace_pipe beside other readers of the same buffer, and behind them in the middle
- * of a sub-buffer; and what poll() says of both files with the "block" option.
+ * trace_pipe and trace_pipe_raw beside writers and other readers of the same buffer,
+ * and behind them in the middle of a sub-buffer; and what poll() says of both files
+ * with the "block" option.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -151,15 +152,41 @@ static int write_at_once(struct trace_instance *ti, int fd)
 	return write_events(ti, 1, EVENT_SMALL);
 }
 
+/* How many reads read_for() has begun, where a writer is to know */
+static unsigned int *begun;
+
+/*
+ * An event for each read, at any time in it: also when it has found nothing and is about to
+ * wait. One more if the reader does not go on: in the moment in which it goes to sleep, a writer
+ * may miss that it does.
+ */
+static int write_into_read(struct trace_instance *ti, int fd)
+{
+	unsigned int now = __atomic_load_n(begun, __ATOMIC_ACQUIRE);
+	static unsigned int last, seed = 1;
+	static long long end;
+
+	if (now == last && monotonic_ns() < end + 20000000)
+		return 0;
+	last = now;
+	/* How long it takes to find nothing depends on the machine. */
+	end = monotonic_ns() + rand_r(&seed) % (5000 << rand_r(&seed) % 5);
+	while (monotonic_ns() < end)
+		;
+	return write_events(ti, 1, EVENT_SMALL);
+}
+
 /* Reads until the time is over. Returns 0, -ENODATA for an end of file, or an error. */
-static int read_for(int fd, unsigned int ms)
+static int read_for(int fd, size_t size, unsigned int ms)
 {
 	long long end = monotonic_ns() + ms * 1000000LL;
-	char text[PIPE_BYTES];
+	static char bytes[LARGE_SUBBUF_KB << 10];
 	ssize_t got;
 
 	while (monotonic_ns() < end) {
-		got = read(fd, text, sizeof(text));
+		if (begun)
+			__atomic_fetch_add(begun, 1, __ATOMIC_RELEASE);
+		got = read(fd, bytes, size);
 		if (got <= 0)
 			return got ? -errno : -ENODATA;
 	}
@@ -177,11 +204,53 @@ TEST_F(pipe, read_waits_again_when_another_reader_was_faster)
 	ASSERT_NE(MAP_FAILED, stop);
 	writer = fork_loop(ti, ti->cpu, stop, write_at_once);
 	reader = fork_loop(ti, ti->other_cpu, stop, read_all);
-	EXPECT_EQ(0, read_for(self->fd, COMPETE_MS));
+	EXPECT_EQ(0, read_for(self->fd, PIPE_BYTES, COMPETE_MS));
 	__atomic_store_n(stop, 1, __ATOMIC_RELAXED);
 	EXPECT_EQ(0, child_status(writer, WOKEN_MS));
 	EXPECT_EQ(0, child_status(reader, WOKEN_MS));
 	munmap(stop, sizeof(*stop));
+}
+
+/* No child has the reader's file: none of them closes it. */
+static void expect_no_end_of_raw(struct __test_metadata *_metadata, struct trace_instance *ti,
+				 bool beside_a_reader)
+{
+	int *shared = mmap(NULL, 2 * sizeof(*shared), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t writer, reader = 0;
+	int fd;
+
+	ASSERT_NE(MAP_FAILED, shared);
+	if (beside_a_reader) {
+		writer = fork_loop(ti, ti->cpu, &shared[0], write_at_once);
+		reader = fork_loop(ti, ti->other_cpu, &shared[0], read_all);
+	} else {
+		begun = (unsigned int *)&shared[1];
+		writer = fork_loop(ti, ti->cpu, &shared[0], write_into_read);
+		EXPECT_EQ(0, run_on_cpu(ti->other_cpu));
+	}
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
+	EXPECT_LE(0, fd);
+	EXPECT_EQ(0, read_for(fd, LARGE_SUBBUF_KB << 10, COMPETE_MS));
+	__atomic_store_n(&shared[0], 1, __ATOMIC_RELAXED);
+	EXPECT_EQ(0, child_status(writer, WOKEN_MS));
+	if (reader)
+		EXPECT_EQ(0, child_status(reader, WOKEN_MS));
+	close(fd);
+	begun = NULL;
+	munmap(shared, 2 * sizeof(*shared));
+}
+
+/* READ-30 */
+TEST_F(pipe, read_of_trace_pipe_raw_does_not_end_at_an_event_that_just_comes)
+{
+	expect_no_end_of_raw(_metadata, &self->ti, false);
+}
+
+/* READ-30 */
+TEST_F(pipe, read_of_trace_pipe_raw_waits_again_when_another_reader_was_faster)
+{
+	expect_no_end_of_raw(_metadata, &self->ti, true);
 }
 
 /*
