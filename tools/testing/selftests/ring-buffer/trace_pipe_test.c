@@ -253,6 +253,74 @@ TEST_F(pipe, read_of_trace_pipe_raw_waits_again_when_another_reader_was_faster)
 	expect_no_end_of_raw(_metadata, &self->ti, true);
 }
 
+static int close_a_duplicate(int fd)
+{
+	return close(dup(fd));
+}
+
+/* The child closes what it has at its end. */
+static int end_a_child(int fd)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	return child_status(pid, WOKEN_MS);
+}
+
+static ssize_t read_once(int fd, size_t size)
+{
+	char *bytes = malloc(size);
+
+	return bytes ? read(fd, bytes, size) : -1;
+}
+
+static ssize_t splice_once(int fd, size_t size)
+{
+	int pipes[2];
+
+	return pipe(pipes) ? -1 : splice(fd, NULL, pipes[1], NULL, size, 0);
+}
+
+/* A child waits until half of the buffer is full, or for an event, and gets something. */
+static void expect_wait_behind_close(struct __test_metadata *_metadata, struct trace_instance *ti,
+				     ssize_t (*once)(int fd, size_t size))
+{
+	static int (* const closings[])(int fd) = { close_a_duplicate, end_a_child };
+	size_t size = ti->subbuf_kb * 1024, i;
+	pid_t pid;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(closings); i++) {
+		fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, closings[i](fd));
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(once(fd, size) <= 0);
+		EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+		EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS))
+			TH_LOG("%s", i ? "a child has ended" : "a duplicate was closed");
+		ASSERT_LT(0, write_bytes(ti, size * TEST_SUBBUFS * 3 / 4, EVENT_LARGE));
+		EXPECT_EQ(0, ended_child(pid));
+		close(fd);
+		ASSERT_EQ(0, instance_write(ti, "trace", ""));
+	}
+}
+
+/* READ-31 */
+TEST_F(pipe, read_of_trace_pipe_raw_waits_after_a_duplicate_was_closed)
+{
+	expect_wait_behind_close(_metadata, &self->ti, read_once);
+}
+
+/* READ-31 */
+TEST_F(pipe, splice_of_trace_pipe_raw_waits_after_a_duplicate_was_closed)
+{
+	expect_wait_behind_close(_metadata, &self->ti, splice_once);
+}
+
 /*
  * The number of the last event of ours in what a splice gave, its lowest byte, or an errno. That
  * byte is in all of the payload behind the number, in whatever order the number has its own.
