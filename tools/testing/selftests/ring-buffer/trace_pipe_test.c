@@ -6,9 +6,11 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "buffer_fixture.h"
 
@@ -319,6 +321,159 @@ TEST_F(pipe, read_of_trace_pipe_raw_waits_after_a_duplicate_was_closed)
 TEST_F(pipe, splice_of_trace_pipe_raw_waits_after_a_duplicate_was_closed)
 {
 	expect_wait_behind_close(_metadata, &self->ti, splice_once);
+}
+
+/* What two processes read that share an open file, and a writer that goes on. */
+#define MAX_WRITTEN	(4 * 1024 * 1024)
+
+struct shared_reading {
+	int		done;		/* 1: for the writer and the second reader, 2: for all */
+	int		fd;		/* the first reader's number of the file */
+	unsigned int	written;
+	unsigned int	twice;
+	unsigned int	malformed;
+	unsigned char	seen[MAX_WRITTEN];
+};
+
+static bool goes_on(struct shared_reading *shared, int done)
+{
+	return __atomic_load_n(&shared->done, __ATOMIC_ACQUIRE) < done;
+}
+
+/* Reads a sub-buffer, whose events have numbers in a row, and marks these. */
+static ssize_t read_and_mark(struct shared_reading *shared, int fd, unsigned char *bytes,
+			     size_t size)
+{
+	struct tally tally = { .unknown_loss = true };
+	ssize_t len = read(fd, bytes, size);
+
+	if (len < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (len)
+		tally_page(&tally, bytes, len);
+	if (tally.malformed || tally.misplaced || tally.others)
+		__atomic_fetch_add(&shared->malformed, 1, __ATOMIC_RELAXED);
+	while (tally.seen--) {
+		tally.next--;
+		if (__atomic_fetch_add(&shared->seen[tally.next % MAX_WRITTEN], 1,
+				       __ATOMIC_RELAXED))
+			__atomic_fetch_add(&shared->twice, 1, __ATOMIC_RELAXED);
+	}
+	return len;
+}
+
+static pid_t fork_counted_writer(struct trace_instance *ti, struct shared_reading *shared)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (run_on_cpu(ti->cpu))
+		_exit(1);
+	while (goes_on(shared, 1) && ti->seq < MAX_WRITTEN)
+		if (write_events(ti, 1, EVENT_SMALL))
+			_exit(2);
+	shared->written = ti->seq;
+	_exit(0);
+}
+
+/* Its memory is given back each time, so that copying to it takes some time. */
+static pid_t fork_first_reader(struct trace_instance *ti, struct shared_reading *shared)
+{
+	size_t size = ti->subbuf_kb * 1024;
+	unsigned char *bytes;
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || bytes == MAP_FAILED || run_on_cpu(ti->other_cpu))
+		_exit(1);
+	__atomic_store_n(&shared->fd, fd, __ATOMIC_RELEASE);
+	while (goes_on(shared, 2))
+		if (madvise(bytes, size, MADV_DONTNEED) ||
+		    read_and_mark(shared, fd, bytes, size) < 0)
+			_exit(2);
+	_exit(0);
+}
+
+/*
+ * It gets the first reader's file, reads, and closes it: the first one was alone with its file
+ * when it began to read, so it has not locked the position. Being on the same CPU, and of a
+ * higher priority, the second one finds it anywhere in its read().
+ */
+static pid_t fork_second_reader(struct trace_instance *ti, struct shared_reading *shared,
+				pid_t first)
+{
+	struct sched_param param = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
+	size_t size = ti->subbuf_kb * 1024;
+	unsigned int seed = 1;
+	int pidfd, fd, err;
+	unsigned char *bytes;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	bytes = malloc(size);
+	pidfd = syscall(SYS_pidfd_open, first, 0);
+	if (!bytes || pidfd < 0 || run_on_cpu(ti->other_cpu) ||
+	    sched_setscheduler(0, SCHED_FIFO, &param))
+		_exit(1);
+	while (goes_on(shared, 1)) {
+		usleep(100 + rand_r(&seed) % 400);
+		fd = syscall(SYS_pidfd_getfd, pidfd, shared->fd, 0);
+		if (fd < 0)
+			_exit(2);
+		err = read_and_mark(shared, fd, bytes, size) < 0;
+		if (close(fd) || err)
+			_exit(3);
+	}
+	_exit(0);
+}
+
+/* READ-5: The consumers are two processes that have the same open file. */
+TEST_F(pipe, reads_of_one_open_file_hand_out_each_event_once)
+{
+	struct shared_reading *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+					     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct trace_instance *ti = &self->ti;
+	size_t size = ti->subbuf_kb * 1024;
+	unsigned char *bytes = malloc(size);
+	unsigned int i, seen = 0;
+	pid_t writer, first, second;
+	int fd;
+
+	ASSERT_NE(MAP_FAILED, shared);
+	ASSERT_NE(NULL, bytes);
+	shared->fd = -1;
+	first = fork_first_reader(ti, shared);
+	ASSERT_LT(0, first);
+	while (__atomic_load_n(&shared->fd, __ATOMIC_ACQUIRE) < 0 &&
+	       child_status(first, 0) == -EAGAIN)
+		;
+	second = fork_second_reader(ti, shared, first);
+	writer = fork_counted_writer(ti, shared);
+	sleep_ms(COMPETE_MS / 2);
+	__atomic_store_n(&shared->done, 1, __ATOMIC_RELEASE);
+	EXPECT_EQ(0, ended_child(writer));
+	EXPECT_EQ(0, ended_child(second));
+	__atomic_store_n(&shared->done, 2, __ATOMIC_RELEASE);
+	EXPECT_EQ(0, ended_child(first));
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	while (read_and_mark(shared, fd, bytes, size) > 0)
+		;
+	close(fd);
+	for (i = 0; i < MAX_WRITTEN; i++)
+		seen += !!shared->seen[i];
+	EXPECT_LT(0, seen);
+	EXPECT_EQ(0, shared->twice);
+	EXPECT_EQ(0, shared->malformed);
+	EXPECT_EQ(shared->written, seen + cpu_stat(ti, ti->cpu, "overrun"));
+	free(bytes);
+	munmap(shared, sizeof(*shared));
 }
 
 /*
