@@ -113,6 +113,43 @@ TEST_F(snapshot, a_reader_of_snapshot_raw_waits_for_it)
 	close(fd);
 }
 
+/* How often a child has gone to sleep */
+static long long sleeps_of(pid_t pid)
+{
+	static const char key[] = "\nvoluntary_ctxt_switches:";
+	char path[64], text[4096], *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (read_file(path, text, sizeof(text)) <= 0)
+		return -EIO;
+	line = strstr(text, key);
+	return line ? strtoll(line + strlen(key), NULL, 10) : -ENOENT;
+}
+
+/* READ-29: It does not wait for these events, so few of them wake it, if any. */
+TEST_F(snapshot, a_reader_of_snapshot_raw_is_not_woken_by_each_event)
+{
+	int fd = cpu_file(&self->ti, self->ti.cpu, "snapshot_raw", O_RDONLY);
+	long long before, after;
+	unsigned int i;
+	pid_t pid;
+
+	ASSERT_LE(0, fd);
+	pid = fork_waiting_reader(_metadata, &self->ti, fd);
+	ASSERT_LE(0, pid);
+	ASSERT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	before = sleeps_of(pid);
+	for (i = 0; i < 200; i++) {
+		EXPECT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		sleep_ms(1);
+	}
+	after = sleeps_of(pid);
+	EXPECT_LE(0, before);
+	EXPECT_GT(20, after - before);
+	EXPECT_EQ(0, kill_child(pid));
+	close(fd);
+}
+
 /* SNAP-7: The first CPU gets its memory, the second does not: all is given back. */
 TEST_F(snapshot, a_snapshot_without_memory_for_each_cpu_keeps_none)
 {
