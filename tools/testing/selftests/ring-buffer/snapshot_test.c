@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/wait.h>
 
 #include "buffer_fixture.h"
@@ -148,6 +149,113 @@ TEST_F(snapshot, a_reader_of_snapshot_raw_is_not_woken_by_each_event)
 	EXPECT_GT(20, after - before);
 	EXPECT_EQ(0, kill_child(pid));
 	close(fd);
+}
+
+/* Lets nothing else run on that CPU for a second or so, once it has written to @ready. */
+static pid_t fork_hog(int cpu, int ready)
+{
+	struct sched_param param = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
+	pid_t pid = fork();
+	long long end;
+
+	if (pid)
+		return pid;
+	if (sched_setscheduler(0, SCHED_FIFO, &param) || run_on_cpu(cpu) ||
+	    write(ready, "r", 1) != 1)
+		_exit(1);
+	end = monotonic_ns() + 3000000000LL;
+	while (monotonic_ns() < end)
+		;
+	_exit(0);
+}
+
+/*
+ * Writes 0 to tracing_on, and swaps the buffers meanwhile. The size of another instance's buffer
+ * is changed on the CPU of that buffer, which is kept busy: what waits for that holds
+ * trace_types_lock, which tracing_on needs. Returns whether the swap came in between.
+ */
+static bool swap_in_tracing_off(struct trace_instance *ti, struct trace_instance *other,
+				int tracing_on, int marker, unsigned int kb)
+{
+	pid_t hog, resizer, switcher;
+	bool between = false;
+	int ready[2];
+	char c;
+
+	if (pipe(ready))
+		return false;
+	hog = fork_hog(ti->cpu, ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		return false;
+	resizer = fork();
+	if (!resizer)
+		_exit(cpu_write_number(other, ti->cpu, "buffer_size_kb", kb) != 0);
+	child_waits(resizer, 500);
+	switcher = fork();
+	if (!switcher)
+		_exit(write(tracing_on, "0", 1) != 1);
+	child_waits(switcher, 500);
+	if (child_waits(resizer, 0) && write(marker, "now", 3) == 3) {
+		/* A waiter has the time to see the swap, and to wait again. */
+		sleep_ms(50);
+		between = child_waits(switcher, 0) && child_waits(resizer, 0);
+	}
+	kill_child(hog);
+	between = !ended_child(resizer) && between;
+	between = !ended_child(switcher) && between;
+	close(ready[0]);
+	close(ready[1]);
+	return between;
+}
+
+/* Exits with 0 at the end of the trace. No other child has its file, and closes that. */
+static pid_t fork_splice(struct trace_instance *ti, int pipe)
+{
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
+	_exit(fd < 0 || splice(fd, NULL, pipe, NULL, LARGE_SUBBUF_KB << 10, 0) != 0);
+}
+
+/* READ-17: A trigger swaps the buffers while tracing_on waits for its lock. */
+TEST_F(snapshot, turning_tracing_off_beside_it_ends_a_splice_of_trace_pipe_raw)
+{
+	struct trace_instance *ti = &self->ti, other;
+	int tracing_on, marker, pipes[2], round;
+	bool between = false;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_EQ(0, instance_open(&other, false, 0));
+	ASSERT_EQ(0, instance_write(ti, PRINT_TRIGGER, "snapshot"));
+	/* To open these takes the lock, too. */
+	tracing_on = instance_file(ti, "tracing_on", O_WRONLY);
+	marker = instance_file(ti, "trace_marker", O_WRONLY);
+	ASSERT_LE(0, tracing_on);
+	ASSERT_LE(0, marker);
+	ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
+	for (round = 0; round < 10 && !between; round++) {
+		pid = fork_splice(ti, pipes[1]);
+		ASSERT_LE(0, pid);
+		EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+		EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+		between = swap_in_tracing_off(ti, &other, tracing_on, marker,
+					      other.subbuf_kb * (TEST_SUBBUFS + 1 + round));
+		EXPECT_EQ(0, instance_number(ti, "tracing_on"));
+		EXPECT_EQ(0, ended_child(pid))
+			TH_LOG("round %d: the swap was %sin between", round, between ? "" : "not ");
+		ASSERT_EQ(0, instance_write(ti, "tracing_on", "1"));
+	}
+	EXPECT_TRUE(between);
+	close(tracing_on);
+	close(marker);
+	close(pipes[0]);
+	close(pipes[1]);
+	ASSERT_EQ(0, run_on_cpu(ti->cpu));
+	EXPECT_EQ(0, instance_close(&other));
 }
 
 /* SNAP-7: The first CPU gets its memory, the second does not: all is given back. */
