@@ -685,6 +685,63 @@ static void test_figures(void)
 	remove_instance();
 }
 
+static void put_stats(unsigned int entries, unsigned int overrun, unsigned int read)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "entries: %u\noverrun: %u\nread events: %u\n", entries,
+		 overrun, read);
+	put_file("per_cpu/cpu7/stats", text);
+}
+
+/* A consumer ends behind what was there, and leaves what came since to others. */
+static void test_consume_until_now(void)
+{
+	struct tracemap_options o = tracemap_default_options();
+	struct subbuf_format f = HOST_FORMAT;
+	struct tracemap_merge *m = NULL;
+	struct tracemap_cpu *cpu = NULL;
+	struct tracemap_record rec;
+	int fd;
+
+	make_instance();
+	fd = make_cpu(7);
+	o.way = TRACEMAP_READ;
+	check(tracemap_cpu_open(&cpu, dir, 7, &o) == 0);
+	check(tracemap_cpu_until_now(cpu) == -ENOENT);
+	put_events(fd, &f, 1000, 1, 3, 0);
+	put_events(fd, &f, 2000, 4, 5, 0);
+	put_stats(5, 10, 0);
+	check_next(cpu, 1000, 1, 0);
+	put_stats(2, 10, 3);
+	/* What it has in hand is copied, too. */
+	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 2);
+	put_events(fd, &f, 3000, 6, 7, 0);
+	put_stats(2, 10, 5);
+	check(tracemap_merge_new(&m, NULL) == 0 && tracemap_merge_add_cpu(m, cpu) == 0);
+	check(tracemap_merge_next(m, &rec) == 1 && rec.ts == 1001);
+	check(tracemap_merge_next(m, &rec) == 1 && rec.ts == 1002);
+	check(tracemap_merge_next(m, &rec) == 1 && rec.ts == 2000);
+	check(tracemap_merge_next(m, &rec) == 1 && rec.ts == 2001);
+	check(tracemap_merge_next(m, &rec) == -ENODATA);
+	tracemap_merge_free(m);
+	check(next_error(cpu) == -ENODATA);
+	/* The end moves. Without memory, it is kept by the counts: what they call gone is passed. */
+	cpu->ahead.room->limit = 0;
+	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 0);
+	put_stats(9, 12, 5);
+	check(next_error(cpu) == -ENODATA);
+	/* The buffer was emptied: what is there came since. */
+	check(tracemap_cpu_until_now(cpu) == 0);
+	put_stats(9, 0, 0);
+	check(next_error(cpu) == -ENODATA);
+	check(tracemap_cpu_until_now(cpu) == 0);
+	check_next(cpu, 3000, 6, 0);
+	tracemap_cpu_close(cpu);
+	close(fd);
+	remove_instance();
+}
+
 static int open_with(uint32_t flags, enum tracemap_way way, unsigned int nr_cpus)
 {
 	struct tracemap_options o = tracemap_default_options();
@@ -1131,6 +1188,7 @@ static const struct {
 	{ "what waits in a merge is not what one wakes for", test_merge_waits },
 	{ "a buffer that fills meanwhile is", test_merge_waits_by_fill },
 	{ "an observer's copies", test_observe },
+	{ "a consumer that ends where the writer is now", test_consume_until_now },
 	{ "an observer that ends where the writer is now", test_until_now },
 	{ "such an observer with memory, in a merge", test_until_now_merged },
 	{ "an observer in place", test_in_place },

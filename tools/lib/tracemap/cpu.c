@@ -306,9 +306,34 @@ void tracemap__finish(struct tracemap_cpu *cpu)
 	clear_batch(cpu);
 }
 
+/*
+ * Has a consumer taken what was there at its end, as far as it was not overwritten? If the
+ * buffer was emptied since, the counts have restarted, and nothing of that is left.
+ */
+static bool is_at_end(struct tracemap_cpu *cpu)
+{
+	struct stats_file s;
+	uint64_t gone;
+
+	if (stats_file_read(cpu->dir, "stats", &s) < 0)
+		return true;
+	gone = s.overwritten + s.consumed;
+	if (gone < cpu->gone)
+		cpu->until = 0;
+	cpu->gone = gone;
+	return gone >= cpu->until;
+}
+
+static int fetch_to_end(struct tracemap_cpu *cpu)
+{
+	int ret = is_at_end(cpu) ? 0 : cpu->way->fetch(cpu);
+
+	return ret ? ret : -ENODATA;
+}
+
 int tracemap__fetch_now(struct tracemap_cpu *cpu)
 {
-	int ret = cpu->way->fetch(cpu);
+	int ret = tracemap__unlikely(cpu->ends) ? fetch_to_end(cpu) : cpu->way->fetch(cpu);
 
 	if (ret)
 		cpu->fetched = FETCHED_MORE;
@@ -377,10 +402,24 @@ int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 	return ret;
 }
 
+/* The end of a consumer is a number of events, as a live index does not count the newest. */
+static int consume_until_now(struct tracemap_cpu *cpu)
+{
+	struct stats_file s;
+	int ret = cpu->dir < 0 ? -EOPNOTSUPP : stats_file_read(cpu->dir, "stats", &s);
+
+	if (ret)
+		return ret;
+	cpu->until = s.committed;
+	cpu->gone = s.overwritten + s.consumed;
+	cpu->ends = true;
+	return 0;
+}
+
 /* An end that was found before no longer holds. */
 int tracemap__until_now(struct tracemap_cpu *cpu)
 {
-	int ret = cpu->way->until_now ? cpu->way->until_now(cpu) : -EOPNOTSUPP;
+	int ret = cpu->way->until_now ? cpu->way->until_now(cpu) : consume_until_now(cpu);
 
 	if (ret)
 		return ret;
@@ -395,10 +434,13 @@ bool tracemap__secure(struct tracemap_cpu *cpu)
 {
 	ptrdiff_t moved;
 
-	if (cpu->flags & TRACEMAP_IN_PLACE || cpu->merge_waits || tracemap__batch_in_hand(cpu))
+	if (cpu->flags & TRACEMAP_IN_PLACE || cpu->merge_waits)
 		return false;
-	tracemap__finish(cpu);
-	return tracemap__read_ahead(cpu, NULL, &moved) > 0;
+	if (!tracemap__batch_in_hand(cpu))
+		tracemap__finish(cpu);
+	else if (cpu->in_hand == BATCH_GIVEN)
+		return false;
+	return tracemap__read_ahead(cpu, cpu->batch.it.next, &moved) > 0;
 }
 
 int tracemap_cpu_until_now(struct tracemap_cpu *cpu)

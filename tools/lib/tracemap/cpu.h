@@ -32,7 +32,7 @@
  *	errno if that is not possible now. NULL if the way cannot choose what poll() reports
  * @is_filling: returns whether more than a quarter of the buffer is yet to be fetched.
  *	NULL if asking costs more than fetching
- * @until_now: see tracemap_cpu_until_now(); NULL if the way cannot
+ * @until_now: see tracemap_cpu_until_now(); NULL for what is the same for all that consume
  * @figures: see tracemap_cpu_figures()
  * @raw: add the memory that the way has mapped
  * @close: free what opening the way has taken
@@ -171,6 +171,10 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @merge_waits: whether the merge that has taken the next record out of @batch waits for
  *	other CPUs; NULL if no merge has
  * @error: an error of a batch that is gone, which the next call that fetches returns
+ * @until: of a consumer with an end: how many events the kernel had counted at that end;
+ *	0: the buffer was emptied since
+ * @gone: how many of these were consumed or overwritten at the last look
+ * @ends: whether a consumer has an end
  * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
  * @ahead: the batches after @batch
  * @way: how the buffer is read
@@ -201,6 +205,9 @@ struct tracemap_cpu {
 	enum cpu_batch in_hand;
 	const bool *merge_waits;
 	int error;
+	uint64_t until;
+	uint64_t gone;
+	bool ends;
 	uint64_t arrived;
 	struct ahead ahead;
 
@@ -263,12 +270,12 @@ int tracemap__fetch_now(struct tracemap_cpu *cpu);
  */
 int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved);
 
-/* Set the end of an observer to where the writer is. */
+/* Set the end of the handle to where the writer is. */
 int tracemap__until_now(struct tracemap_cpu *cpu);
 
 /*
- * Read ahead, for a turn, what the writer would otherwise overwrite, unless a batch is in
- * hand. Returns whether there is more, and room for it.
+ * Read ahead, for a turn, what the writer would otherwise overwrite, unless the caller or a
+ * merge goes through a batch. Returns whether there is more, and room for it.
  */
 bool tracemap__secure(struct tracemap_cpu *cpu);
 

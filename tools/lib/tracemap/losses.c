@@ -105,11 +105,48 @@ uint64_t losses_dropped_of(struct losses *l, unsigned int i, uint64_t dropped)
 	return dropped < before ? dropped : dropped - before;
 }
 
+void losses_until_now(struct losses *l)
+{
+	for (unsigned int i = 0; i < tracemap_nr_cpus(l->t); i++) {
+		struct cpu_losses *c = of(l, i);
+		struct tracemap_figures f;
+
+		if (!c || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+			continue;
+		c->ends = true;
+		c->end = f.committed;
+		c->dropped_by_end = f.dropped;
+	}
+}
+
+/* Leave out what came after the end: of the events up to there, those not consumed are lost. */
+static void cut_figures(const struct cpu_losses *c, struct tracemap_figures *f)
+{
+	uint64_t lost = c->end > f->consumed ? c->end - f->consumed : 0;
+
+	if (lost < c->overwritten + c->told)
+		lost = c->overwritten + c->told;
+	if (f->overwritten > lost)
+		f->overwritten = lost;
+	if (f->dropped > c->dropped_by_end)
+		f->dropped = c->dropped_by_end;
+}
+
+/* Returns 0, or a negative errno. */
+static int figures_of(struct losses *l, unsigned int i, struct tracemap_figures *f)
+{
+	int ret = tracemap_cpu_figures(tracemap_get_cpu(l->t, i), f);
+
+	if (!ret && i < l->nr && l->cpus[i].ends)
+		cut_figures(&l->cpus[i], f);
+	return ret;
+}
+
 uint64_t losses_dropped(struct losses *l, unsigned int i)
 {
 	struct tracemap_figures f;
 
-	if (tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+	if (figures_of(l, i, &f))
 		return 0;
 	return losses_dropped_of(l, i, f.dropped);
 }
@@ -135,19 +172,18 @@ uint64_t losses_untold(struct losses *l, unsigned int i)
 {
 	struct tracemap_figures f;
 
-	if (!losses_of_cpu_at_least(l, i) || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
+	if (!losses_of_cpu_at_least(l, i) || figures_of(l, i, &f))
 		return 0;
 	return losses_untold_of(l, i, f.overwritten);
 }
 
 uint64_t losses_unreached(struct losses *l, unsigned int i)
 {
-	struct tracemap_cpu *cpu = tracemap_get_cpu(l->t, i);
 	struct cpu_losses *c = of(l, i);
 	struct tracemap_figures f;
 
-	if (!c || tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE || tracemap_cpu_figures(cpu, &f) ||
-	    f.overwritten <= c->overwritten)
+	if (!c || tracemap_cpu_way(tracemap_get_cpu(l->t, i)) == TRACEMAP_OBSERVE ||
+	    figures_of(l, i, &f) || f.overwritten <= c->overwritten)
 		return 0;
 	c->unknown = true;	/* what no sub-buffer reports has no number yet */
 	return losses_untold_of(l, i, f.overwritten);

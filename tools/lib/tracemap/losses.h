@@ -27,6 +27,9 @@
  * @dropped: the kernel's count of dropped events at the last look
  * @at_least: whether the counters cannot tell the number of those without one, as some of these
  *	may be from the time before
+ * @ends: whether later losses do not count, see losses_until_now()
+ * @end: how many events had been committed then
+ * @dropped_by_end: the kernel's count of dropped events then
  */
 struct cpu_losses {
 	uint64_t told;
@@ -34,6 +37,9 @@ struct cpu_losses {
 	uint64_t overwritten;
 	uint64_t dropped;
 	bool at_least;
+	bool ends;
+	uint64_t end;
+	uint64_t dropped_by_end;
 };
 
 struct losses {
@@ -70,6 +76,9 @@ void losses_told(struct losses *l, int cpu, uint64_t missed);
 
 /* A record or a batch of the CPU with this number says that the buffer was emptied before it. */
 void losses_emptied(struct losses *l, int cpu);
+
+/* After tracemap_until_now(): events that come later and are lost do not count. */
+void losses_until_now(struct losses *l);
 
 /* How many events the CPU with index @i has dropped since the last call. */
 uint64_t losses_dropped(struct losses *l, unsigned int i);

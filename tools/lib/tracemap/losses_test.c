@@ -113,6 +113,28 @@ static void test_behind_one_that_took_all(void)
 	losses_end(&l);
 }
 
+/* What comes after the end, and is overwritten or dropped, is nothing that this reader has lost. */
+static void test_until_now(void)
+{
+	begin(0, 0, 0);
+	losses_told(&l, 10, 20);
+	first->overwritten = 30;
+	first->consumed = 50;
+	first->committed = 100;
+	first->dropped = 3;
+	losses_until_now(&l);
+	first->overwritten = 900;
+	first->consumed = 70;
+	first->committed = 1000;
+	first->dropped = 8;
+	CHECK(losses_unreached(&l, 0) == 10 && losses_dropped(&l, 0) == 3);
+	/* It has taken a little that came after the end. */
+	first->consumed = 99;
+	CHECK(losses_unreached(&l, 0) == 0 && losses_dropped(&l, 0) == 0);
+	CHECK(!losses_at_least(&l));
+	losses_end(&l);
+}
+
 /* Of a number that may be too low; but a loss is one event at least. */
 static void test_least(void)
 {
@@ -257,6 +279,7 @@ int main(void)
 	test_unreached_behind_another_consumer();
 	test_unreached_since_emptied();
 	test_unknown_beginning();
+	test_until_now();
 	printf("ok - losses\n");
 	return 0;
 }

@@ -288,7 +288,7 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu);
  *
  * Return: 1 if there is something, 0 if there is nothing yet, or a negative errno, for a
  * file any of read(2)
- * * -ENODATA - The file is at its end, or the observer has reached the end that
+ * * -ENODATA - The file is at its end, or the handle has reached the end that
  *   tracemap_until_now() set.
  * * -EBADMSG - The sub-buffer is damaged, or a file ends within one. Records handed out
  *   before are good, and the rest of the sub-buffer is lost; it counts as missed only if
@@ -338,23 +338,30 @@ int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec);
 int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
 
 /**
- * tracemap_cpu_until_now - let an observer end at what the buffer holds by now
- * @cpu: the handle of a buffer that was opened with TRACEMAP_OBSERVE
+ * tracemap_cpu_until_now - let a handle end at what the buffer holds by now
+ * @cpu: the handle
  *
  * After the last event that was committed before the call, the handle returns -ENODATA,
  * although the writer goes on. The call copies the events up to there, as far as
- * @ahead_bytes of the options allows, so that the caller may take its time. Events that
- * the writer overwrites before they are copied are reported as missed, in exact numbers;
- * those that were overwritten before the handle was opened, or come after the call, are
- * not. If the buffer is emptied meanwhile, a last record without data has TRACEMAP_RESET,
- * and counts as missed all events that were not copied.
+ * @ahead_bytes of the options allows, so that the caller may take its time. It makes data
+ * of records that were taken before invalid.
+ *
+ * Of an observer, events that the writer overwrites before they are copied are reported as
+ * missed, in exact numbers; those that were overwritten before the handle was opened, or
+ * come after the call, are not. If the buffer is emptied meanwhile, a last record without
+ * data has TRACEMAP_RESET, and counts as missed all events that were not copied.
+ *
+ * A consumer takes no more events than there were at the call, except that it takes the
+ * last sub-buffer as it is when its turn comes, with events that came after the call. What
+ * was not copied, and is overwritten before it is read, is reported as missed only if an
+ * event follows that the handle takes. Where the buffer was emptied since, the handle is at
+ * its end.
  *
  * Another call moves the end to the last event by then, and the handle goes on after what
  * was read.
  *
- * Return: 0, or a negative errno
- * * -EOPNOTSUPP - The buffer is consumed, or the handle is that of a file: open the
- *   buffer with TRACEMAP_OBSERVE.
+ * Return: 0, or a negative errno, which may be one of reading per_cpu/cpuN/stats
+ * * -EOPNOTSUPP - The handle is that of a file.
  * * -EAGAIN - The buffer was being emptied, or the writer was too quick, at each of
  *   several tries: try later.
  */
@@ -577,8 +584,8 @@ unsigned int tracemap_nr_cpus(const struct tracemap *t);
 struct tracemap_cpu *tracemap_get_cpu(const struct tracemap *t, unsigned int i);
 
 /**
- * tracemap_until_now - let observers end at what the buffers hold by now
- * @t: the handle, opened with TRACEMAP_OBSERVE
+ * tracemap_until_now - let all CPUs end at what the buffers hold by now
+ * @t: the handle
  *
  * This is tracemap_cpu_until_now() for each CPU. A merge of these CPUs is at its end,
  * -ENODATA, when all of them are. The merge does not go on after another call: begin a

@@ -241,10 +241,22 @@ static int write_once(struct output *out, const char *data, size_t size)
 	return 0;
 }
 
+static void call_at_end(struct output *out)
+{
+	void (*at_end)(void *arg) = out->at_end;
+
+	if (!at_end || until_end(out))
+		return;
+	out->at_end = NULL;
+	at_end(out->arg);
+}
+
 static int write_some(struct output *out, const char *data, size_t size)
 {
-	int ret = write_once(out, data, size);
+	int ret;
 
+	call_at_end(out);
+	ret = write_once(out, data, size);
 	if (ret == -EAGAIN)
 		return wait_for_room(out);
 	return unless_interrupted(ret);

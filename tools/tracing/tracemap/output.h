@@ -36,6 +36,8 @@ struct output {
 	bool waits;			/* for the reader, until a second signal comes */
 	bool quiet;			/* say nothing of what goes on after a signal */
 	bool told;			/* see output_tell_end() */
+	void (*at_end)(void *arg);	/* called once, when a signal or the deadline has come */
+	void *arg;
 };
 
 /* Remember where the next line begins. */
@@ -59,7 +61,7 @@ void output_free(struct output *out);
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came
  * while the reader did not read; -ETIMEDOUT if the reader did not take it within
  * OUTPUT_PATIENCE_MS after a signal or the deadline, unless @waits is set; or another
- * negative errno of write().
+ * negative errno of write(). It calls @at_end, also while it waits for the reader.
  */
 int output_flush(struct output *out);
 

@@ -248,11 +248,19 @@ static void test_wait(void)
 	CHECK(seconds_since(begin) >= 0.02 && !close(ends[0]) && !close(ends[1]));
 }
 
-/* Nor is it after the time has ended. */
+static void note_time(void *arg)
+{
+	uint64_t *at = arg;
+
+	CHECK(!*at);
+	*at = now_ns();
+}
+
+/* Nor is it after the time has ended; that is told at once, and once. */
 static void test_time(void)
 {
-	struct output out = { .quiet = true };
-	uint64_t begin;
+	uint64_t begin, at = 0;
+	struct output out = { .quiet = true, .at_end = note_time, .arg = &at };
 	pid_t reader;
 	int ends[2];
 
@@ -266,6 +274,7 @@ static void test_time(void)
 	put_much(&out);
 	CHECK(output_flush(&out) == -ETIMEDOUT && output_end_ms(&out) >= OUTPUT_PATIENCE_MS);
 	CHECK(seconds_since(begin) >= 0.2 + (OUTPUT_PATIENCE_MS - 2) / 1000.0 && out.told);
+	CHECK(at >= out.deadline && at < out.deadline + 1000000000);
 	CHECK(seconds_since(begin) < 2 * OUTPUT_PATIENCE_MS / 1000.0);
 	CHECK(!kill(reader, SIGKILL) && waitpid(reader, NULL, 0) == reader);
 	output_free(&out);

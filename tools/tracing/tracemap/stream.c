@@ -76,6 +76,7 @@ struct stream {
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
 	bool given_up;			/* not all was printed that was there at the end */
+	bool ended;			/* nothing more is taken out of the buffers */
 	bool incomplete;		/* a CPU is not read, which was reported */
 	int error;			/* of reading, which was reported */
 	int out_error;			/* of writing */
@@ -84,6 +85,13 @@ struct stream {
 static uint64_t now_ms(void)
 {
 	return now_ns() / 1000000;
+}
+
+static int begin_merge(struct stream *s)
+{
+	int ret = tracemap_merge_new(&s->m, NULL);
+
+	return ret ? ret : tracemap_merge_add_all(s->m, s->t);
 }
 
 /* ---- A record ---- */
@@ -278,6 +286,8 @@ static void sleep_till_more(struct stream *s)
 
 	if (!s->out_error)
 		s->out_error = flush(s);
+	if (!may_go_on(s, 0))
+		return;
 	timeout = patience(s);
 	if (!may_go_on(s, 0))
 		return;
@@ -335,7 +345,7 @@ static int add_cpus(void *arg)
 {
 	struct stream *s = arg;
 
-	return tracemap_merge_add_all(s->m, s->t);
+	return s->error ? 0 : tracemap_merge_add_all(s->m, s->t);
 }
 
 static const struct loop_verb streaming = {
@@ -347,52 +357,60 @@ static const struct loop_verb streaming = {
 
 /* ---- The end ---- */
 
-static unsigned long long unread(const struct stream *s)
+/*
+ * Where another program goes on tracing, the buffers never become empty: take what is there now,
+ * and leave what comes later to the next consumer. The merge holds a record of each CPU, behind
+ * which these copy nothing: begin another. Returns whether that was possible.
+ */
+static bool end_now(struct stream *s)
 {
-	unsigned long long sum = 0;
+	int ret, merged;
 
-	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
-		struct tracemap_figures f;
+	s->ended = true;
+	tracemap_merge_free(s->m);
+	s->m = NULL;
+	ret = tracemap_until_now(s->t);
+	losses_until_now(&s->losses);
+	merged = begin_merge(s);
+	if (ret || merged)
+		s->error = complain(ABOUT_BUFFER, ret ? ret : merged, "reading");
+	return !s->error;
+}
 
-		if (!tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
-			sum += tracemap_figures_unread(&f);
-	}
-	return sum;
+/* The end has come while the reader of the output is waited for. */
+static void end_while_printing(void *arg)
+{
+	struct stream *s = arg;
+
+	if (may_go_on(s, 1))
+		end_now(s);
 }
 
 /*
- * Print what is left, at most @budget events. After a signal or the end of the time it takes
- * OUTPUT_PRINT_MS at most: events that were read ahead while the reader of the output was
- * slow would take minutes.
+ * Print what is left. After a signal or the end of the time it takes OUTPUT_PRINT_MS at most:
+ * events that were read ahead while the reader of the output was slow would take minutes.
  */
-static void print_rest(struct stream *s, unsigned long long budget)
+static void print_rest(struct stream *s)
 {
 	bool more = true;
 
-	while (more && budget && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS) {
-		unsigned long long turn = budget < TURN ? budget : TURN;
-
-		more = take(s, 1, turn);
-		budget -= turn;
+	while (more && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS) {
+		more = take(s, 1, TURN);
 		output_tell_end(&s->out);
 	}
 	s->given_up = more && !s->enough;
 }
 
-/*
- * Print what was there when the stream was asked to end; a second signal stops that. Where
- * another program goes on tracing, the buffers never become empty.
- */
+/* Print what was there when the stream was asked to end; a second signal stops that. */
 static void take_rest(struct stream *s)
 {
-	unsigned long long budget = ~0ULL;
-
-	if (!session_is_own(s->session))
-		budget = unread(s) + 4096;
+	/* In an instance of its own nothing comes any more. */
+	if (!session_is_own(s->session) && !s->ended && !end_now(s))
+		return;
 	/* The kernel may have learnt the command's name when that ended. */
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
-	print_rest(s, budget);
+	print_rest(s);
 	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= OUTPUT_PRINT_MS) {
 		/* The losses below are not printed: they are counted like what is not. */
 		s->given_up |= !s->enough && !s->error;
@@ -528,9 +546,7 @@ static int open_buffers(struct stream *s)
 	ret = tracemap_open(&s->t, dir, &options);
 	if (ret)
 		return buffers_refused(ret, dir, dir, &options);
-	ret = tracemap_merge_new(&s->m, NULL);
-	if (!ret)
-		ret = tracemap_merge_add_all(s->m, s->t);
+	ret = begin_merge(s);
 	return ret < 0 ? complain(ABOUT_BUFFER, ret, "merging") : 0;
 }
 
@@ -620,7 +636,12 @@ static int run(struct stream *s)
 		return child_not_started(ret);
 	s->out.deadline = s->loop.deadline;
 	s->out.quiet = s->opt.quiet;
+	s->out.arg = s;
+	/* Where the stream switches tracing off, what comes until then is its own. */
+	if (!session_is_own(s->session) && selection_is_empty(&s->opt.sel))
+		s->out.at_end = end_while_printing;
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
+	s->out.at_end = NULL;
 	selection_switch_off(&s->opt.sel, s->session);
 	if (may_go_on(s, 1))
 		take_rest(s);
