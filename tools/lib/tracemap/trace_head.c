@@ -181,17 +181,20 @@ static int add_tracer_format(struct trace_head *head, const char *name)
 {
 	struct bytes format = { .error = 0 };
 	char *file;
+	int ret;
 
 	if (asprintf(&file, "events/ftrace/%s/format", name) < 0)
 		return -ENOMEM;
-	if (!add_file(&format, head->top, file)) {
+	ret = add_file(&format, head->top, file);
+	if (!ret) {
 		bytes_add_u64(&head->tracers, format.size);
 		bytes_add(&head->tracers, format.data, format.size);
 		head->nr_tracers++;
 	}
 	free(file);
 	bytes_free(&format);
-	return head->tracers.error;
+	/* Without them no event can be decoded: a group may have been given the instance alone. */
+	return ret == -EACCES ? ret : head->tracers.error;
 }
 
 static int add_tracer_formats(struct trace_head *head)

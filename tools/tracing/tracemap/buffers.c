@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Say why the buffers of an instance cannot be opened.
+ * Say why the buffers of an instance, or the formats of its events, cannot be opened.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <tracemap-event.h>
 
 #include "advice.h"
 #include "buffers.h"
@@ -29,4 +34,20 @@ int buffers_refused(int error, const char *what, const char *dir,
 			return complain(ABOUT_BUFFER, error, "%s, CPU %d", what, options->cpus[i]);
 	}
 	return complain(ABOUT_BUFFER, error, "%s", what);
+}
+
+int formats_refused(int error, const char *dir)
+{
+	char *top = NULL, path[512];
+	int ret;
+
+	if (!advice_refused(error) || tracemap_find_dir(&top, NULL))
+		return complain(ABOUT_TRACEFS, error, "%s: formats of events", dir);
+	snprintf(path, sizeof(path), "%s/events/header_page", top);
+	/* It is the first that is read of those at the top level. */
+	if (!access(path, R_OK))
+		snprintf(path, sizeof(path), "%s/events/ftrace", top);
+	ret = complain(ABOUT_INSTANCE, error, "the formats of events of %s need %s", dir, path);
+	free(top);
+	return ret;
 }

@@ -336,8 +336,7 @@ static int open_live(struct run *run)
 	if (!ret)
 		ret = tracemap_decoder_new(&run->decoder, session_dir(run->session));
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "%s: formats of events",
-				session_dir(run->session));
+		return formats_refused(ret, session_dir(run->session));
 	tracemap_decoder_prepare(run->decoder);
 	tracer = session_get(run->session, "current_tracer");
 	tracemap_text_header(run->decoder, tracer, &run->out.line);

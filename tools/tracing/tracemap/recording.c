@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "new_file.h"
 #include "recording.h"
 #include "stats_file.h"
@@ -304,7 +305,7 @@ int recording_open(struct recording *r, struct tracemap *t, const char *dir, con
 		return complain(ABOUT_BUFFER, ret, "%s", dir);
 	ret = dat_take_head(r->dat, dir);
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir);
+		return formats_refused(ret, dir);
 	return path ? create_file(r, path) : create_unnamed(r);
 }
 

@@ -13,6 +13,7 @@
 #include <tracemap-event.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "output.h"
 #include "selection.h"
 #include "session.h"
@@ -207,7 +208,7 @@ static int print_snapshot(struct snap *s)
 	output_never_wait(&s->out);
 	s->out.quiet = s->opt.quiet;
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "%s: formats of events", s->dir);
+		return formats_refused(ret, s->dir);
 	ret = tracemap_merge_new(&m, NULL);
 	ret = ret ? complain(ABOUT_BUFFER, ret, "merging") : print_all(s, m);
 	tracemap_merge_free(m);

@@ -16,6 +16,7 @@
 #include <tracemap-event.h>
 
 #include "advice.h"
+#include "buffers.h"
 #include "losses.h"
 #include "new_file.h"
 #include "recording.h"
@@ -226,10 +227,23 @@ static int take_head(struct snap_data *d, const char *dir)
 	return ret ? ret : make_front(d);
 }
 
+/* Before anything is consumed, for a file that nobody could read. */
+static int check_formats(const char *dir)
+{
+	struct tracemap_decoder *decoder;
+	int ret = tracemap_decoder_new(&decoder, dir);
+
+	tracemap_decoder_free(decoder);
+	return ret ? formats_refused(ret, dir) : 0;
+}
+
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
 {
-	int ret = take_format(d, s);
+	int ret = s->consumes ? check_formats(dir) : 0;
 
+	if (ret)
+		return ret;
+	ret = take_format(d, s);
 	if (!ret)
 		ret = take_pages(d, s);
 	if (ret == -EINTR)
@@ -239,7 +253,7 @@ int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
 	if (ret)
 		return ret;
 	ret = take_head(d, dir);
-	return ret ? complain(ABOUT_TRACEFS, ret, "%s: formats of events", dir) : 0;
+	return ret ? formats_refused(ret, dir) : 0;
 }
 
 void snap_data_free(struct snap_data *d)

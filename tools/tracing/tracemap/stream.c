@@ -610,7 +610,7 @@ static int start(struct stream *s)
 		return ret;
 	ret = tracemap_decoder_new(&s->decoder, session_dir(s->session));
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
+		return formats_refused(ret, session_dir(s->session));
 	if (!s->opt.json)
 		tracemap_decoder_prepare(s->decoder);
 	output_never_wait(&s->out);

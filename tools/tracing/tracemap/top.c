@@ -895,7 +895,7 @@ static int start(struct top *top)
 	top->began = now_ns();
 	ret = tracemap_decoder_new(&top->view.decoder, session_dir(top->session));
 	if (ret)
-		return complain(ABOUT_TRACEFS, ret, "the formats of the events");
+		return formats_refused(ret, session_dir(top->session));
 	ret = top->opt.between[0] ? open_between(top) : open_by(top);
 	if (ret)
 		return ret;
