@@ -22,6 +22,7 @@
 #include "losses.h"
 #include "output.h"
 #include "report_cut.h"
+#include "report_damage.h"
 #include "report_input.h"
 #include "report_stats.h"
 #include "selection.h"
@@ -80,6 +81,7 @@ struct report {
 	int nr_cpus;
 	unsigned long long events, lost;
 	bool at_least;		/* more were lost than is known */
+	bool damaged;		/* the data of a CPU, which was reported */
 	int error;
 };
 
@@ -359,6 +361,17 @@ static int mend_cut(struct report *r)
 	return 0;
 }
 
+/* Returns 0; or a negative errno, said. */
+static int mend_damage(struct report *r)
+{
+	int ret = report_damage(r->path, r->opt.file, &r->copy);
+
+	r->damaged = ret > 0;
+	if (r->copy >= 0)
+		name_by_number(r, r->copy);
+	return ret < 0 ? ret : 0;
+}
+
 /*
  * NULL: it was said why. If the data of a file are cut, tracecmd_open() of libtracecmd 3.1
  * crashes, and so does tracecmd_close() of what it has begun with: that is left open.
@@ -368,6 +381,8 @@ static struct tracecmd_input *open_file(struct report *r)
 	struct tracecmd_input *file;
 
 	if (check_file(r) || mend_cut(r))
+		return NULL;
+	if (mend_damage(r))
 		return NULL;
 	file = tracecmd_open_head(r->path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (file && !tracecmd_init_data(file))
@@ -632,7 +647,7 @@ static int finish(struct report *r, int ret)
 		    (unsigned long long)losses_least(r->lost, r->at_least),
 		    r->at_least ? ": the file does not have the number of every loss" : "");
 	if (ret ? output_failed(&r->out, ret) :
-	    stop_signals() || r->copy >= 0 || !all_tasks_found(r))
+	    stop_signals() || r->copy >= 0 || r->damaged || !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }

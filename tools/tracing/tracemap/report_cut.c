@@ -43,15 +43,17 @@ static int put(void *arg, const void *data, size_t size)
 	return ret;
 }
 
-static int make_copy(int from, uint64_t size, const struct trace_head_found *found,
-		     const struct trace_region *table)
+int report_copy(int from, const void *data, size_t size, uint64_t at)
 {
 	struct copy copy = { .fd = temp_file() };
-	int ret = copy.fd < 0 ? copy.fd : trace_dat_send_file(from, size, put, &copy);
+	int ret = copy.fd;
+	struct stat st;
 
+	if (ret >= 0)
+		ret = fstat(from, &st) ? -errno :
+			trace_dat_send_file(from, st.st_size, put, &copy);
 	if (!ret)
-		ret = trace_dat_write_at(copy.fd, table, found->nr_cpus * sizeof(*table),
-					 found->table);
+		ret = trace_dat_write_at(copy.fd, data, size, at);
 	if (!ret)
 		return copy.fd;
 	if (copy.fd >= 0)
@@ -71,7 +73,7 @@ static int copy_if_cut(int fd, const struct trace_head_found *found, struct trac
 		return -ENOENT;
 	for (unsigned int i = 0; i < found->nr_cpus; i++)
 		clip(&table[i], st.st_size, found->page_size, cut);
-	return cut->missing ? make_copy(fd, st.st_size, found, table) : -ENOENT;
+	return cut->missing ? report_copy(fd, table, size, found->table) : -ENOENT;
 }
 
 int report_cut(const char *path, struct report_cut *cut)

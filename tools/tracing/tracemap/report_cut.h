@@ -6,6 +6,7 @@
 #ifndef _TRACEMAP_REPORT_CUT_H
 #define _TRACEMAP_REPORT_CUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -23,5 +24,11 @@ struct report_cut {
  * it is of another form than tracemap writes uncompressed; or another negative errno, said.
  */
 int report_cut(const char *path, struct report_cut *cut);
+
+/*
+ * Copy a file to one without a name, and write @size bytes of @data there at @at. Returns its
+ * descriptor, or a negative errno, said.
+ */
+int report_copy(int from, const void *data, size_t size, uint64_t at);
 
 #endif /* _TRACEMAP_REPORT_CUT_H */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A trace.dat whose pages are not all as they were written.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <tracemap.h>
+
+#include "advice.h"
+#include "report_cut.h"
+#include "report_damage.h"
+#include "stop.h"
+#include "trace_dat.h"
+#include "trace_head.h"
+
+/**
+ * struct search - looking for damage
+ * @file: the file
+ * @copy: the copy for libtracecmd, or -1
+ * @format: the layout of a page
+ * @page: the page that is looked at
+ * @pages: how many pages of the CPU are damaged
+ * @first: where the first of these is
+ */
+struct search {
+	FILE *file;
+	int copy;
+	struct subbuf_format format;
+	void *page;
+	unsigned long long pages;
+	unsigned long long first;
+};
+
+/* The file is of a machine with longs of this size, and so are its pages. */
+static struct subbuf_format format_of(const struct trace_head_found *found)
+{
+	return (struct subbuf_format){
+		.subbuf_size = found->page_size,
+		.commit_offset = 8,
+		.commit_size = sizeof(long),
+		.data_offset = 8 + sizeof(long),
+		.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__,
+	};
+}
+
+static bool has_bad_head(const struct search *s)
+{
+	const struct subbuf_format *f = &s->format;
+
+	return subbuf_committed(f, s->page) > f->subbuf_size - f->data_offset;
+}
+
+/* No page is written without a time: where a disk has lost one, it has zeros. */
+static bool has_bad_records(const struct search *s)
+{
+	struct subbuf_iter it = subbuf_begin(&s->format, s->page);
+	struct subbuf_record record;
+
+	while (subbuf_next(&it, &record))
+		;
+	return it.corrupt || (!subbuf_time_stamp(&s->format, s->page) &&
+			      !subbuf_committed(&s->format, s->page));
+}
+
+/* Let the page at @at be empty in the copy. Returns 0, or a negative errno, said. */
+static int empty_page(struct search *s, uint64_t at)
+{
+	const long none = 0;
+	int ret;
+
+	at += s->format.commit_offset;
+	if (s->copy < 0) {
+		s->copy = report_copy(fileno(s->file), &none, sizeof(none), at);
+		return s->copy < 0 ? s->copy : 0;
+	}
+	ret = trace_dat_write_at(s->copy, &none, sizeof(none), at);
+	return ret ? complain(ABOUT_OUTPUT, ret, "a copy of what is there") : 0;
+}
+
+/* Returns 0, or a negative errno, said. */
+static int look_at_cpu(struct search *s, const struct trace_region *region)
+{
+	uint64_t at = region->offset, end = region->offset + region->size;
+	const ssize_t size = s->format.subbuf_size;
+	int ret = 0;
+
+	s->pages = 0;
+	for (; at < end && !ret && !stop_signals(); at += size) {
+		bool bad_head;
+
+		if (pread(fileno(s->file), s->page, size, at) != size)
+			break;
+		bad_head = has_bad_head(s);
+		if (!bad_head && !has_bad_records(s))
+			continue;
+		if (!s->pages++)
+			s->first = at;
+		if (bad_head)
+			ret = empty_page(s, at);
+	}
+	return ret;
+}
+
+static int look_at_all(struct search *s, const struct trace_head_found *found,
+		       const struct trace_region *table, const char *name)
+{
+	int damaged = 0, ret = 0;
+
+	for (unsigned int cpu = 0; !ret && cpu < found->nr_cpus; cpu++) {
+		ret = look_at_cpu(s, &table[cpu]);
+		if (!s->pages)
+			continue;
+		damaged = 1;
+		say("%s: the data of CPU %u are damaged, in %llu of %llu pages, first in the one at byte %llu: events of these are missing or wrong; copy the file once more from where it was recorded",
+		    name, cpu, s->pages,
+		    (unsigned long long)table[cpu].size / found->page_size, s->first);
+	}
+	return ret ? ret : damaged;
+}
+
+static int look(struct search *s, const char *name)
+{
+	struct trace_head_found found;
+	struct trace_region *table;
+	int ret = 0;
+	ssize_t size;
+
+	if (!trace_head_find(s->file, &found) || found.page_size < 64)
+		return 0;
+	s->format = format_of(&found);
+	size = found.nr_cpus * sizeof(*table);
+	table = malloc(size);
+	s->page = malloc(found.page_size);
+	if (table && s->page && pread(fileno(s->file), table, size, found.table) == size)
+		ret = look_at_all(s, &found, table, name);
+	free(s->page);
+	free(table);
+	return ret;
+}
+
+int report_damage(const char *path, const char *name, int *copy)
+{
+	struct search s = { .file = fopen(path, "re"), .copy = *copy };
+	int ret = s.file ? look(&s, name) : 0;
+
+	if (s.file)
+		fclose(s.file);
+	*copy = s.copy;
+	return ret;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A trace.dat whose pages are not all as they were written. At a page whose head cannot be true
+ * libtracecmd ends the CPU, or crashes: it gets a copy in which such pages are empty. Of other
+ * damage it says nothing.
+ */
+#ifndef _TRACEMAP_REPORT_DAMAGE_H
+#define _TRACEMAP_REPORT_DAMAGE_H
+
+#include <stdbool.h>
+
+/*
+ * Say of each CPU where its data are damaged; @name: what to call the file. @copy: the descriptor
+ * of a copy that @path names already, or -1, which is replaced if a copy is needed. Returns
+ * whether there is damage, or a negative errno, said. Of a file of another form than tracemap
+ * writes uncompressed it is not known.
+ */
+int report_damage(const char *path, const char *name, int *copy);
+
+#endif /* _TRACEMAP_REPORT_DAMAGE_H */
