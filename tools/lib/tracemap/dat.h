@@ -84,6 +84,7 @@ struct tracemap_dat {
 	struct subbuf_format format;
 	void *zeros;
 	bool observes;			/* the buffers are observed: nothing is consumed */
+	bool starts;			/* the caller starts tracing, which may empty the buffers */
 	struct dat_track **tracks;	/* in the order of the CPUs of @t */
 	unsigned int nr_tracks;
 	struct losses losses;

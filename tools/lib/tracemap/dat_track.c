@@ -232,14 +232,15 @@ void dat_track_settle(struct dat_track *track)
 /* ---- Batches ---- */
 
 /*
- * Count the loss that the batch tells, and that the buffer was emptied: not before anything was
- * taken of it, as some tracers do when they start.
+ * Count the loss that the batch tells, and that the buffer was emptied: where the caller starts
+ * tracing, not before anything was taken, as some tracers do that when they start.
  */
 static void count_missed(struct dat_track *track)
 {
 	const struct tracemap_batch *batch = track->batch;
 
-	track->emptied += batch->flags & TRACEMAP_RESET && (track->events || track->taken);
+	track->emptied += batch->flags & TRACEMAP_RESET &&
+			  (!track->dat->starts || track->events || track->taken);
 	losses_told(&track->dat->losses, batch->cpu, batch->missed);
 	track->owed.looked &= !batch->missed;
 	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)

@@ -299,9 +299,13 @@ static int open_recording(struct run *run)
 	int ret = recording_open(&run->recording, run->t, session_dir(run->session),
 				 run->request->piped ? NULL : run->request->output);
 
-	if (!ret && !run->request->piped)
+	if (ret)
+		return ret;
+	run->recording.dat->starts = session_is_own(run->session) ||
+				     !selection_is_empty(&run->request->selection);
+	if (!run->request->piped)
 		session_add_recording(run->session, run->request->output);
-	return ret;
+	return 0;
 }
 
 /* Each CPU's records come to the merge when they have been written. */
@@ -891,8 +895,10 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 		print_end(&run->end, stderr);
 		fputc('\n', stderr);
 	}
+	/* What is mapped lets no snapshot be taken. */
 	if (!run->request->quiet && dat_has_others(run->recording.dat))
-		say("another program consumed events meanwhile: these are not in the recording, except for some that both may have%s",
+		say("another program consumed events meanwhile%s: these are not in the recording, except for some that both may have%s",
+		    run->by_copy ? ", or a snapshot was taken" : "",
 		    has_live_index(run) ? "; --way observe records them, too" : "");
 }
 
