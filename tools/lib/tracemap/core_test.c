@@ -726,7 +726,7 @@ static void test_consume_until_now(void)
 	check(tracemap_merge_next(m, &rec) == -ENODATA);
 	tracemap_merge_free(m);
 	check(next_error(cpu) == -ENODATA);
-	/* The end moves. Without memory, it is kept by the counts: what they call gone is passed. */
+	/* The end moves. Without memory the counts keep it: what they call gone is passed. */
 	cpu->ahead.room->limit = 0;
 	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 0);
 	put_stats(9, 12, 5);
