@@ -140,17 +140,3 @@ uint64_t pace_allows(const struct pace *from, const struct watcher *w, unsigned 
 	return rate * (now.ns - from->ns) / 1000000000 + 3 +
 	       (now.generation - from->generation) / half;
 }
-
-long long sleeps_of(pid_t pid)
-{
-	static const char name[] = "\nvoluntary_ctxt_switches:";
-	char path[32], text[4096], *line;
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	len = read_file(path, text, sizeof(text));
-	if (len < 0)
-		return len;
-	line = strstr(text, name);
-	return line ? strtoll(line + strlen(name), NULL, 10) : -ENOENT;
-}

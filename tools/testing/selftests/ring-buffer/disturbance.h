@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a CPU is disturbed by: the interrupts it takes, and the times a process on
- * it goes to sleep. The machine adds to these by chance: what is to be few is
+ * What a CPU is disturbed by: the interrupts it takes, and the wake-ups that an
+ * observer may have. The machine adds to these by chance: what is to be few is
  * measured up to MEASURED_AGAIN times, until it is.
  */
 #ifndef SELFTEST_RING_BUFFER_DISTURBANCE_H
@@ -45,8 +45,5 @@ struct pace pace_from(const struct watcher *w);
  * second at most, and whenever half of the ring was written since its position.
  */
 uint64_t pace_allows(const struct pace *from, const struct watcher *w, unsigned int rate);
-
-/* How often @pid has gone to sleep; or a negative errno. */
-long long sleeps_of(pid_t pid);
 
 #endif /* SELFTEST_RING_BUFFER_DISTURBANCE_H */

@@ -331,21 +331,6 @@ TEST_F(live_history, it_begins_beside_a_busy_writer_and_a_busy_reader)
 	EXPECT_EQ(5, self->tally.seen);
 }
 
-/* A child that keeps the instance's CPU as a real-time task, from its byte on. */
-static pid_t fork_hog(struct trace_instance *ti, int ready)
-{
-	struct sched_param param = { .sched_priority = 1 };
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	if (run_on_cpu(ti->cpu) || sched_setscheduler(0, SCHED_FIFO, &param) ||
-	    write(ready, "r", 1) != 1)
-		_exit(1);
-	for (;;)
-		;
-}
-
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
 
 /* LIVE-28: The first observer waits for the CPU, here for ever, and can be killed. */
@@ -360,7 +345,7 @@ TEST_F(live_history, the_first_observer_can_be_killed_while_it_waits_for_the_cpu
 	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
 	ASSERT_EQ(0, write_file(RT_RUNTIME, "-1"));
-	self->pid = fork_hog(&self->ti, ready[1]);
+	self->pid = fork_cpu_hog(self->ti.cpu, ready[1]);
 	ASSERT_LT(0, self->pid);
 	ASSERT_EQ(1, read(ready[0], &c, 1));
 	opener = fork();

@@ -6,7 +6,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/wait.h>
 
 #include "buffer_fixture.h"
@@ -114,19 +113,6 @@ TEST_F(snapshot, a_reader_of_snapshot_raw_waits_for_it)
 	close(fd);
 }
 
-/* How often a child has gone to sleep */
-static long long sleeps_of(pid_t pid)
-{
-	static const char key[] = "\nvoluntary_ctxt_switches:";
-	char path[64], text[4096], *line;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (read_file(path, text, sizeof(text)) <= 0)
-		return -EIO;
-	line = strstr(text, key);
-	return line ? strtoll(line + strlen(key), NULL, 10) : -ENOENT;
-}
-
 /* READ-29: It does not wait for these events, so few of them wake it, if any. */
 TEST_F(snapshot, a_reader_of_snapshot_raw_is_not_woken_by_each_event)
 {
@@ -151,24 +137,6 @@ TEST_F(snapshot, a_reader_of_snapshot_raw_is_not_woken_by_each_event)
 	close(fd);
 }
 
-/* Lets nothing else run on that CPU for a second or so, once it has written to @ready. */
-static pid_t fork_hog(int cpu, int ready)
-{
-	struct sched_param param = { .sched_priority = sched_get_priority_min(SCHED_FIFO) };
-	pid_t pid = fork();
-	long long end;
-
-	if (pid)
-		return pid;
-	if (sched_setscheduler(0, SCHED_FIFO, &param) || run_on_cpu(cpu) ||
-	    write(ready, "r", 1) != 1)
-		_exit(1);
-	end = monotonic_ns() + 3000000000LL;
-	while (monotonic_ns() < end)
-		;
-	_exit(0);
-}
-
 /*
  * Writes 0 to tracing_on, and swaps the buffers meanwhile. The size of another instance's buffer
  * is changed on the CPU of that buffer, which is kept busy: what waits for that holds
@@ -184,7 +152,7 @@ static bool swap_in_tracing_off(struct trace_instance *ti, struct trace_instance
 
 	if (pipe(ready))
 		return false;
-	hog = fork_hog(ti->cpu, ready[1]);
+	hog = fork_cpu_hog(ti->cpu, ready[1]);
 	if (read(ready[0], &c, 1) != 1)
 		return false;
 	resizer = fork();

@@ -566,6 +566,34 @@ bool child_waits(pid_t pid, unsigned int ms)
 	return child_gets(pid, 'D', ms);
 }
 
+long long sleeps_of(pid_t pid)
+{
+	static const char name[] = "\nvoluntary_ctxt_switches:";
+	char path[32], text[4096], *line;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	len = read_file(path, text, sizeof(text));
+	if (len < 0)
+		return len;
+	line = strstr(text, name);
+	return line ? strtoll(line + strlen(name), NULL, 10) : -ENOENT;
+}
+
+pid_t fork_cpu_hog(int cpu, int ready)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (run_on_cpu(cpu) || sched_setscheduler(0, SCHED_FIFO, &param) ||
+	    write(ready, "r", 1) != 1)
+		_exit(1);
+	for (;;)
+		;
+}
+
 int kill_child(pid_t pid)
 {
 	int status;

@@ -123,6 +123,10 @@ int child_status(pid_t pid, unsigned int ms);
 bool child_sleeps(pid_t pid, unsigned int ms);
 /* ... where only one would that kills it. */
 bool child_waits(pid_t pid, unsigned int ms);
+/* How often @pid has gone to sleep; or a negative errno. */
+long long sleeps_of(pid_t pid);
+/* A child that lets nothing else run on @cpu, once it has written to @ready, until it is killed. */
+pid_t fork_cpu_hog(int cpu, int ready);
 /* -ESRCH: it had ended by itself. */
 int kill_child(pid_t pid);
 
