@@ -509,16 +509,18 @@ static int open_existing(struct session *s, const char *top, const char *instanc
 	return 0;
 }
 
-/* The keeper has it, too: the lock stays until one of them has restored everything. */
-static int open_claim(const char *top, const char *instance)
+/* The keeper has it, too: the lock stays until session or keeper has restored everything. */
+static int open_claim(const char *instance)
 {
-	char path[PATH_MAX];
+	char *dir;
+	int fd;
 
-	if (!instance)
+	if (!instance ||
+	    tracemap_find_dir(&dir, strcmp(instance, SESSION_TOP) ? instance : NULL))
 		return -1;
-	snprintf(path, sizeof(path), strcmp(instance, SESSION_TOP) ? "%s/instances/%s" : "%s", top,
-		 instance);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(dir);
+	return fd;
 }
 
 int session_claim(struct session *session)
@@ -547,7 +549,7 @@ int session_open(struct session **session, const char *instance)
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "tracing");
 	if (!ret) {
-		s->claim = open_claim(top, instance);
+		s->claim = open_claim(instance);
 		ret = undo_begin(&s->undo, top);
 		if (ret)
 			complain(ABOUT_TRACEFS, ret, "%s", top);

@@ -37,8 +37,8 @@ int session_open(struct session **session, const char *instance);
 int session_close(struct session *session);
 
 /*
- * Before the settings of an existing instance are changed: two sessions would restore each other's.
- * Returns -EBUSY, said, while another one does.
+ * A caller claims an existing instance before it changes settings there, because two sessions
+ * would restore each other's. Returns -EBUSY, said, while another session has claimed it.
  */
 int session_claim(struct session *session);
 

@@ -227,7 +227,7 @@ static int take_head(struct snap_data *d, const char *dir)
 	return ret ? ret : make_front(d);
 }
 
-/* Before anything is consumed, for a file that nobody could read. */
+/* A caller who may not read the formats must not consume events into a file without them. */
 static int check_formats(const char *dir)
 {
 	struct tracemap_decoder *decoder;
