@@ -52,8 +52,10 @@ int complain(enum advice_about about, int error, const char *format, ...)
 
 int tracemap_find_dir(char **dir, const char *instance)
 {
-	CHECK(!instance);
-	*dir = strdup(top);
+	if (!instance)
+		*dir = strdup(top);
+	else if (asprintf(dir, "%s/instances/%s", top, instance) < 0)
+		*dir = NULL;
 	return *dir ? 0 : -ENOMEM;
 }
 
