@@ -1208,6 +1208,23 @@ TEST_F(unmapped, a_resize_that_is_refused_holds_up_no_writer)
 }
 
 /* HOLD-14 */
+TEST_F(unmapped, the_size_that_a_buffer_has_holds_up_no_writer)
+{
+	unsigned int size = TEST_SUBBUFS * self->ti.subbuf_kb, tries;
+	pid_t pid;
+
+	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+	pid = fork_writer(&self->ti, UINT_MAX, EVENT_SMALL);
+	ASSERT_LE(0, pid);
+	for (tries = 0; tries < 50 && child_status(pid, 0) == -EAGAIN; tries++) {
+		EXPECT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb", size));
+		EXPECT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", size));
+	}
+	EXPECT_EQ(50, tries);
+	EXPECT_EQ(0, kill_child(pid));
+}
+
+/* HOLD-14 */
 TEST_F(unmapped, a_resize_refused_for_an_open_snapshot_loses_no_event)
 {
 	unsigned int size = 2 * self->ti.subbuf_kb;

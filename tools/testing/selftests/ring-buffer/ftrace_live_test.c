@@ -223,6 +223,61 @@ TEST_F(traced, a_consumer_of_all_cpus_is_woken_by_the_last_event_of_a_cpu_that_g
 	close(fd);
 }
 
+/* The step of hotplug that follows workqueue_offline_cpu() when a CPU goes down */
+static int number_of_threads_step(void)
+{
+	FILE *states = fopen("/sys/devices/system/cpu/hotplug/states", "r");
+	int number = -1, n;
+	char line[80];
+
+	while (states && fgets(line, sizeof(line), states)) {
+		if (sscanf(line, "%d", &n) == 1 && strstr(line, "smpboot/threads:online"))
+			number = n;
+	}
+	if (states)
+		fclose(states);
+	return number;
+}
+
+/* The CPU begins to go down, writes an event, fails at a later step, and stays up. */
+static int stay_online(int cpu)
+{
+	char path[64], number[16];
+	int err;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/hotplug/fail", cpu);
+	snprintf(number, sizeof(number), "%d", number_of_threads_step());
+	err = write_file(path, number);
+	if (err)
+		return err;
+	err = switch_cpu_online(cpu, false);
+	write_file(path, "-1");
+	return err;
+}
+
+/* POLL-5 */
+TEST_F(traced, readers_are_woken_by_an_event_of_a_cpu_that_stays_up_after_all)
+{
+	struct trace_instance *ti = &self->ti;
+	int fds[3], i;
+
+	trace_function(_metadata, self, "workqueue_offline_cpu");
+	ASSERT_EQ(0, instance_write(ti, "buffer_percent", "0"));
+	fds[0] = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	fds[1] = instance_file(ti, "trace_pipe", O_RDONLY | O_NONBLOCK);
+	fds[2] = observer_fd(_metadata, self);
+	for (i = 0; i < 3; i++) {
+		ASSERT_LE(0, fds[i]);
+		self->pid = fork_sleeper(ti, fds[i], 0);
+		ASSERT_LT(0, self->pid);
+		ASSERT_EQ(-EAGAIN, stay_online(ti->cpu));
+		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2)) TH_LOG("file %d", i);
+		ASSERT_EQ(0, instance_write(ti, "trace", ""));
+	}
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /*
  * HOLD-13: The kernel takes the snapshot on a CPU that takes no more interrupts, so it must not
  * queue there what wakes the waiters. The instance is removed while the CPU is down.

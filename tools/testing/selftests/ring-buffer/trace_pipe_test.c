@@ -323,6 +323,72 @@ TEST_F(pipe, splice_of_trace_pipe_raw_waits_after_a_duplicate_was_closed)
 	expect_wait_behind_close(_metadata, &self->ti, splice_once);
 }
 
+/* READ-31 */
+TEST_F(pipe, read_of_trace_pipe_raw_has_no_end_while_duplicates_are_closed)
+{
+	unsigned int reads;
+	ssize_t ret = -1;
+	pid_t pid;
+	char c;
+	int fd;
+
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	while (!pid)
+		close_a_duplicate(fd);
+	for (reads = 0; reads < 300000 && ret < 0; reads++)
+		ret = read(fd, &c, 1);
+	EXPECT_EQ(-1, ret);
+	EXPECT_EQ(EAGAIN, errno);
+	EXPECT_EQ(0, kill_child(pid));
+	close(fd);
+}
+
+/* READ-30 */
+TEST_F(pipe, read_of_trace_pipe_raw_waits_on_while_tracing_is_off)
+{
+	size_t size = self->ti.subbuf_kb * 1024;
+	pid_t pid;
+	int fd;
+
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(read_once(fd, size) <= 0);
+	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
+	ASSERT_LT(0, write_bytes(&self->ti, size, EVENT_LARGE));
+	EXPECT_EQ(0, ended_child(pid));
+	close(fd);
+}
+
+/* READ-15 */
+TEST_F(pipe, splice_of_trace_pipe_raw_returns_0_where_no_sub_buffer_is_full)
+{
+	size_t size = self->ti.subbuf_kb * 1024;
+	pid_t pid;
+	int fd;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(splice_once(fd, size) != 0);
+	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	EXPECT_EQ(0, ended_child(pid));
+	EXPECT_EQ(1, cpu_stat(&self->ti, self->ti.cpu, "entries"));
+	close(fd);
+}
+
 /* What two processes read that share an open file, and a writer that goes on. */
 #define MAX_WRITTEN	(4 * 1024 * 1024)
 
