@@ -155,15 +155,6 @@ static void unseen(const struct file *f)
 	}
 }
 
-/*
- * On Linux 6.12 trace_pipe_raw ends where its buffer is empty, once a descriptor of it
- * was closed, which perform_open() does.
- */
-static bool ends(const struct file *f)
-{
-	return mainline && f->kind == RAW;
-}
-
 /* READ-11 */
 static const char *judge_read(const struct order *o, const struct answer *a)
 {
@@ -174,8 +165,7 @@ static const char *judge_read(const struct order *o, const struct answer *a)
 	why(is(!f), EBADF);
 	why(is(f->kind == LIVE), EINVAL);
 	if (f->kind != TRACE && f->kind != LIVE) {
-		if (!ends(f))
-			why(unless_storm(is(!a->value && !f->spare)), EAGAIN);
+		why(unless_storm(is(!a->value && !f->spare)), EAGAIN);
 		why(f->spare || f->kind == PIPE ? MAYBE : NO, EAGAIN);
 		why(storm && !(f->flags & O_NONBLOCK) ? MAYBE : NO, EINTR);
 		why(storm ? MAYBE : NO, ENOMEM);
