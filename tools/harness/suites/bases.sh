@@ -4,7 +4,7 @@
 # suites/bases.sh: git am takes the mails of the series, and what they touch
 # compiles, on the newest and the oldest kernel source that Debian's archive
 # has, and on stable's own tarball. A source before $oldest_base first takes
-# what stable has changed since in the files that the series edits.
+# what stable has changed since in kernel/trace, and in the files that the series edits.
 
 . "$(dirname "$0")/../shared/findings.sh"
 . "$harness/verbs/kernel.sh"
@@ -41,10 +41,11 @@ compiles()
 	! grep -A 5 'warning:' "$work/make.log"
 }
 
-# What the series edits, as it is in another tarball.
+# What the series edits, and what is beside it, as it is in another tarball.
 catch_up()
 {
-	tar -C "$work/tree" -xf "$1" --strip-components=1 "${edited[@]/#/$package/}"
+	tar -C "$work/tree" -xf "$1" --strip-components=1 "$package/kernel/trace" \
+		"${edited[@]/#/$package/}"
 }
 
 # try_base NAME TARBALL [TARBALL-TO-CATCH-UP-WITH]
