@@ -227,12 +227,12 @@ TEST_F(traced, a_consumer_of_all_cpus_is_woken_by_the_last_event_of_a_cpu_that_g
 static int number_of_threads_step(void)
 {
 	FILE *states = fopen("/sys/devices/system/cpu/hotplug/states", "r");
-	int number = -1, n;
+	int number = -1;
 	char line[80];
 
 	while (states && fgets(line, sizeof(line), states)) {
-		if (sscanf(line, "%d", &n) == 1 && strstr(line, "smpboot/threads:online"))
-			number = n;
+		if (strstr(line, "smpboot/threads:online"))
+			number = atoi(line);
 	}
 	if (states)
 		fclose(states);
