@@ -265,8 +265,9 @@ TEST_F(traced, readers_are_woken_by_an_event_of_a_cpu_that_stays_up_after_all)
 	ASSERT_EQ(0, instance_write(ti, "buffer_percent", "0"));
 	fds[0] = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
 	fds[1] = instance_file(ti, "trace_pipe", O_RDONLY | O_NONBLOCK);
-	fds[2] = observer_fd(_metadata, self);
 	for (i = 0; i < 3; i++) {
+		if (i == 2)
+			fds[i] = observer_fd(_metadata, self);
 		ASSERT_LE(0, fds[i]);
 		self->pid = fork_sleeper(ti, fds[i], 0);
 		ASSERT_LT(0, self->pid);
