@@ -559,10 +559,42 @@ static bool skip_options(FILE *file)
 	return is_ours;
 }
 
+/*
+ * Whether the text describes pages of this size. The names and their order are those that
+ * libtraceevent wants; of another text it says nothing, and takes the layout for zeros.
+ */
+static bool describes_pages(const char *text, uint32_t page_size)
+{
+	uint32_t commit, at, size;
+
+	return !strpbrk(text, "\v\f\r") &&
+	       sscanf(text,
+		      " field: %*[a-z0-9_] timestamp; offset:0; size:8; signed:%*1[01];"
+		      " field: %*[a-z0-9_] commit; offset:8; size:%u; signed:%*1[01];"
+		      " field: %*[a-z0-9_] overwrite; offset:8; size:1; signed:%*1[01];"
+		      " field: %*[a-z0-9_] data; offset:%u; size:%u; signed:%*1[01]",
+		      &commit, &at, &size) == 3 &&
+	       at == 8 + commit && page_size >= at && size == page_size - at;
+}
+
+static bool look_at_header_page(FILE *file, struct trace_head_found *found)
+{
+	char text[1024] = "";
+	uint64_t size, n;
+
+	if (!skip_string(file) || !get(file, &size, sizeof(size)))
+		return false;
+	n = size < sizeof(text) ? size : sizeof(text) - 1;
+	if (!get(file, text, n))
+		return false;
+	found->page_fits = describes_pages(text, found->page_size);
+	return skip(file, size - n);
+}
+
 bool trace_head_find(FILE *file, struct trace_head_found *found)
 {
 	if (!expect(file, begins, sizeof(begins)) || !get(file, &found->page_size, 4) ||
-	    !skip_string(file) || !skip64(file) ||	/* header_page */
+	    !look_at_header_page(file, found) ||
 	    !skip_string(file) || !skip64(file) ||	/* header_event */
 	    !skip_counted(file, skip64) ||		/* formats of tracers */
 	    !skip_counted(file, skip_system) ||

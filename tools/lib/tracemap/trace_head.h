@@ -71,6 +71,7 @@ struct trace_head_found {
 	uint64_t table;		/* where the table is in the file */
 	unsigned int nr_cpus;
 	unsigned int page_size;
+	bool page_fits;		/* header_page describes pages of this size */
 };
 
 /* The table's entry for a CPU: where in the file its data are */

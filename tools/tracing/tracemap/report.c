@@ -380,7 +380,8 @@ static struct tracecmd_input *open_file(struct report *r)
 {
 	struct tracecmd_input *file;
 
-	if (check_file(r) || mend_cut(r) || mend_damage(r))
+	if (check_file(r) || report_damaged_head(r->path, r->opt.file) || mend_cut(r) ||
+	    mend_damage(r))
 		return NULL;
 	file = tracecmd_open_head(r->path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (file && !tracecmd_init_data(file))

@@ -84,7 +84,7 @@ int report_cut(const char *path, struct report_cut *cut)
 	int ret = -ENOENT;
 
 	*cut = (struct report_cut){ 0 };
-	if (file && trace_head_find(file, &found) && found.page_size) {
+	if (file && trace_head_find(file, &found)) {
 		table = calloc(found.nr_cpus, sizeof(*table));
 		if (table)
 			ret = copy_if_cut(fileno(file), &found, table, cut);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace.dat whose pages are not all as they were written.
+ * A trace.dat whose head or pages are not all as they were written.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tracemap.h>
@@ -15,6 +16,106 @@
 #include "stop.h"
 #include "trace_dat.h"
 #include "trace_head.h"
+
+#define PAGE_SIZE_MIN	4096
+
+/* How each file begins, of version 6 or 7 and either byte order */
+struct begin {
+	char magic[TRACE_HEAD_MAGIC_SIZE];
+	char version[2];
+	unsigned char big_endian, long_size, page_size[4];
+};
+
+/* ---- The head ---- */
+
+static uint32_t page_size_of(const struct begin *b)
+{
+	uint32_t size = 0;
+
+	for (int i = 0; i < 4; i++)
+		size = size << 8 | b->page_size[b->big_endian ? i : 3 - i];
+	return size;
+}
+
+static bool has_bad_page_size(FILE *file, const char *name)
+{
+	struct begin b;
+	uint32_t size;
+
+	if (fread(&b, sizeof(b), 1, file) != 1 || !trace_head_magic(b.magic) || b.version[1])
+		return false;
+	size = page_size_of(&b);
+	if (size >= PAGE_SIZE_MIN && !(size & (size - 1)))
+		return false;
+	say("%s: its head is damaged, as no file has pages of %u bytes: copy it once more from where it was recorded",
+	    name, size);
+	return true;
+}
+
+/*
+ * The data of each CPU begin where those of the one before end, and the last end with the file.
+ * Between the table and the first is what tracemap or trace-cmd keeps there, and less than a page.
+ */
+static bool is_laid_out(const struct trace_head_found *found, const struct trace_region *table,
+			uint64_t file_size)
+{
+	const uint64_t behind = found->table + found->nr_cpus * sizeof(*table);
+	const uint64_t first_max = behind + 2ULL * found->page_size + found->nr_cpus;
+	uint64_t end = 0;
+
+	for (unsigned int cpu = 0; cpu < found->nr_cpus; cpu++) {
+		const struct trace_region *region = &table[cpu];
+
+		if (!region->size)
+			continue;
+		if (region->offset % found->page_size || region->size % found->page_size ||
+		    (end ? region->offset != end :
+		     region->offset < behind || region->offset > first_max))
+			return false;
+		end = region->offset + region->size;
+	}
+	return file_size < (end ? end : first_max) + found->page_size;
+}
+
+static bool has_bad_table(FILE *file, const struct trace_head_found *found, uint64_t file_size)
+{
+	const ssize_t size = found->nr_cpus * sizeof(struct trace_region);
+	struct trace_region *table = malloc(size);
+	bool bad = table && pread(fileno(file), table, size, found->table) == size &&
+		   !is_laid_out(found, table, file_size);
+
+	free(table);
+	return bad;
+}
+
+int report_damaged_head(const char *path, const char *name)
+{
+	FILE *file = fopen(path, "re");
+	struct trace_head_found found;
+	const char *what = NULL;
+	struct stat st;
+	bool bad;
+
+	if (!file)
+		return 0;
+	bad = has_bad_page_size(file, name);
+	rewind(file);
+	if (!bad && trace_head_find(file, &found) && !fstat(fileno(file), &st)) {
+		if (!found.page_fits)
+			what = "its page size does not fit its header_page";
+		else if (found.nr_cpus > st.st_size / sizeof(struct trace_region))
+			what = "no file of its size is of so many CPUs";
+		else if (has_bad_table(file, &found, st.st_size))
+			what = "the data of its CPUs are not where its table says";
+	}
+	if (what)
+		say("%s: its head is damaged, as %s: copy it once more from where it was recorded",
+		    name, what);
+	fclose(file);
+	return bad || what ? -EBADMSG : 0;
+}
+
+/* ---- The pages ---- */
 
 /**
  * struct search - looking for damage
@@ -128,7 +229,7 @@ static int look(struct search *s, const char *name)
 	int ret = 0;
 	ssize_t size;
 
-	if (!trace_head_find(s->file, &found) || found.page_size < 64)
+	if (!trace_head_find(s->file, &found))
 		return 0;
 	s->format = format_of(&found);
 	size = found.nr_cpus * sizeof(*table);

@@ -10,6 +10,14 @@
 #include <stdbool.h>
 
 /*
+ * Look for damage before the data, behind which no event can be told from garbage: a page size
+ * that no file has; in an uncompressed file of tracemap also one that the head does not describe,
+ * and data of the CPUs that do not follow each other. @name: what to call the file. Returns 0,
+ * or a negative errno, said.
+ */
+int report_damaged_head(const char *path, const char *name);
+
+/*
  * Say of each CPU where its data are damaged; @name: what to call the file. @copy: the descriptor
  * of a copy that @path names already, or -1, which is replaced if a copy is needed. Returns
  * whether there is damage, or a negative errno, said. Of a file of another form than tracemap
