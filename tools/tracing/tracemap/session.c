@@ -529,7 +529,7 @@ int session_claim(struct session *session)
 	if (session->claim < 0 || !flock(session->claim, LOCK_EX | LOCK_NB) ||
 	    errno != EWOULDBLOCK)
 		return 0;
-	say("instance %s: another tracemap has changed its settings, and restores them at its end: end it first; or leave out -i, for an instance of its own; or give -i alone, to read what is traced there",
+	say("instance %s: another tracemap changes its settings until its end, or still restores them: end it, or try again; or leave out -i, for an instance of its own; or give -i alone, to read what is traced there",
 	    session->name);
 	return -EBUSY;
 }
