@@ -284,6 +284,18 @@ static ssize_t splice_once(int fd, size_t size)
 	return pipe(pipes) ? -1 : splice(fd, NULL, pipes[1], NULL, size, 0);
 }
 
+/* A child that reads or splices once: its status is 0 if it got something, and 1 if 0 bytes. */
+static pid_t fork_once(int fd, size_t size, ssize_t (*once)(int fd, size_t size))
+{
+	pid_t pid = fork();
+	ssize_t ret;
+
+	if (pid)
+		return pid;
+	ret = once(fd, size);
+	_exit(ret < 0 ? 2 : !ret);
+}
+
 /* A child waits until half of the buffer is full, or for an event, and gets something. */
 static void expect_wait_behind_close(struct __test_metadata *_metadata, struct trace_instance *ti,
 				     ssize_t (*once)(int fd, size_t size))
@@ -297,10 +309,8 @@ static void expect_wait_behind_close(struct __test_metadata *_metadata, struct t
 		fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
 		ASSERT_LE(0, fd);
 		ASSERT_EQ(0, closings[i](fd));
-		pid = fork();
-		ASSERT_LE(0, pid);
-		if (!pid)
-			_exit(once(fd, size) <= 0);
+		pid = fork_once(fd, size, once);
+		ASSERT_LT(0, pid);
 		EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 		EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS))
 			TH_LOG("%s", i ? "a child has ended" : "a duplicate was closed");
@@ -355,10 +365,8 @@ TEST_F(pipe, read_of_trace_pipe_raw_waits_on_while_tracing_is_off)
 
 	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 	ASSERT_LE(0, fd);
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(read_once(fd, size) <= 0);
+	pid = fork_once(fd, size, read_once);
+	ASSERT_LT(0, pid);
 	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
@@ -378,13 +386,11 @@ TEST_F(pipe, splice_of_trace_pipe_raw_returns_0_where_no_sub_buffer_is_full)
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
 	ASSERT_LE(0, fd);
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(splice_once(fd, size) != 0);
+	pid = fork_once(fd, size, splice_once);
+	ASSERT_LT(0, pid);
 	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-	EXPECT_EQ(0, ended_child(pid));
+	EXPECT_EQ(1, ended_child(pid));
 	EXPECT_EQ(1, cpu_stat(&self->ti, self->ti.cpu, "entries"));
 	close(fd);
 }
