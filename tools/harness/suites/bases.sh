@@ -44,8 +44,10 @@ compiles()
 # What the series edits, and what is beside it, as it is in another tarball.
 catch_up()
 {
+	local beside
+	mapfile -t beside < <(printf '%s\n' "${edited[@]}" | grep -v '^kernel/trace/')
 	tar -C "$work/tree" -xf "$1" --strip-components=1 "$package/kernel/trace" \
-		"${edited[@]/#/$package/}"
+		"${beside[@]/#/$package/}"
 }
 
 # try_base NAME TARBALL [TARBALL-TO-CATCH-UP-WITH]
