@@ -284,16 +284,28 @@ static ssize_t splice_once(int fd, size_t size)
 	return pipe(pipes) ? -1 : splice(fd, NULL, pipes[1], NULL, size, 0);
 }
 
-/* A child that reads or splices once: its status is 0 if it got something, and 1 if 0 bytes. */
-static pid_t fork_once(int fd, size_t size, ssize_t (*once)(int fd, size_t size))
+/*
+ * A child that sleeps in read() or splice() of trace_pipe_raw, which is open in @fd; @before is
+ * called with that first. Its status is 0 if it got something, and 1 if 0 bytes.
+ */
+static pid_t fork_waiting(struct __test_metadata *_metadata, struct trace_instance *ti, int *fd,
+			  int (*before)(int fd), ssize_t (*once)(int fd, size_t size))
 {
-	pid_t pid = fork();
 	ssize_t ret;
+	pid_t pid;
 
-	if (pid)
-		return pid;
-	ret = once(fd, size);
-	_exit(ret < 0 ? 2 : !ret);
+	*fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, *fd);
+	if (before)
+		ASSERT_EQ(0, before(*fd));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		ret = once(*fd, ti->subbuf_kb * 1024);
+		_exit(ret < 0 ? 2 : !ret);
+	}
+	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	return pid;
 }
 
 /* A child waits until half of the buffer is full, or for an event, and gets something. */
@@ -306,12 +318,7 @@ static void expect_wait_behind_close(struct __test_metadata *_metadata, struct t
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(closings); i++) {
-		fd = cpu_file(ti, ti->cpu, "trace_pipe_raw", O_RDONLY);
-		ASSERT_LE(0, fd);
-		ASSERT_EQ(0, closings[i](fd));
-		pid = fork_once(fd, size, once);
-		ASSERT_LT(0, pid);
-		EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+		pid = fork_waiting(_metadata, ti, &fd, closings[i], once);
 		EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS))
 			TH_LOG("%s", i ? "a child has ended" : "a duplicate was closed");
 		ASSERT_LT(0, write_bytes(ti, size * TEST_SUBBUFS * 3 / 4, EVENT_LARGE));
@@ -359,19 +366,14 @@ TEST_F(pipe, read_of_trace_pipe_raw_has_no_end_while_duplicates_are_closed)
 /* READ-30 */
 TEST_F(pipe, read_of_trace_pipe_raw_waits_on_while_tracing_is_off)
 {
-	size_t size = self->ti.subbuf_kb * 1024;
 	pid_t pid;
 	int fd;
 
-	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
-	ASSERT_LE(0, fd);
-	pid = fork_once(fd, size, read_once);
-	ASSERT_LT(0, pid);
-	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	pid = fork_waiting(_metadata, &self->ti, &fd, NULL, read_once);
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "0"));
 	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
 	ASSERT_EQ(0, instance_write(&self->ti, "tracing_on", "1"));
-	ASSERT_LT(0, write_bytes(&self->ti, size, EVENT_LARGE));
+	ASSERT_LT(0, write_bytes(&self->ti, self->ti.subbuf_kb * 1024, EVENT_LARGE));
 	EXPECT_EQ(0, ended_child(pid));
 	close(fd);
 }
@@ -379,16 +381,11 @@ TEST_F(pipe, read_of_trace_pipe_raw_waits_on_while_tracing_is_off)
 /* READ-15 */
 TEST_F(pipe, splice_of_trace_pipe_raw_returns_0_where_no_sub_buffer_is_full)
 {
-	size_t size = self->ti.subbuf_kb * 1024;
 	pid_t pid;
 	int fd;
 
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
-	ASSERT_LE(0, fd);
-	pid = fork_once(fd, size, splice_once);
-	ASSERT_LT(0, pid);
-	EXPECT_TRUE(child_sleeps(pid, WOKEN_MS));
+	pid = fork_waiting(_metadata, &self->ti, &fd, NULL, splice_once);
 	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
 	EXPECT_EQ(1, ended_child(pid));
 	EXPECT_EQ(1, cpu_stat(&self->ti, self->ti.cpu, "entries"));
