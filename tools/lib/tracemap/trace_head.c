@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "trace_head.h"
 #include "version.h"
@@ -604,6 +605,17 @@ bool trace_head_find(FILE *file, struct trace_head_found *found)
 		return false;
 	found->table = ftello(file);
 	return true;
+}
+
+struct trace_region *trace_head_table(FILE *file, const struct trace_head_found *found)
+{
+	const ssize_t size = found->nr_cpus * sizeof(struct trace_region);
+	struct trace_region *table = malloc(size);
+
+	if (table && pread(fileno(file), table, size, found->table) == size)
+		return table;
+	free(table);
+	return NULL;
 }
 
 bool trace_head_begins(FILE *file)

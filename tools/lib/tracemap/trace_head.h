@@ -83,6 +83,9 @@ struct trace_region {
 /* Find the table in a file. Returns false if tracemap on such a machine did not write it. */
 bool trace_head_find(FILE *file, struct trace_head_found *found);
 
+/* Read the table, which the caller frees. NULL: the file ends before it does, or no memory */
+struct trace_region *trace_head_table(FILE *file, const struct trace_head_found *found);
+
 /* Whether a file is a head of tracemap with or without data, or the beginning of one. */
 bool trace_head_begins(FILE *file);
 

@@ -66,10 +66,10 @@ int report_copy(int from, const void *data, size_t size, uint64_t at)
 static int copy_if_cut(int fd, const struct trace_head_found *found, struct trace_region *table,
 		       struct report_cut *cut)
 {
-	ssize_t size = found->nr_cpus * sizeof(*table);
+	const size_t size = found->nr_cpus * sizeof(*table);
 	struct stat st;
 
-	if (pread(fd, table, size, found->table) != size || fstat(fd, &st))
+	if (fstat(fd, &st))
 		return -ENOENT;
 	for (unsigned int i = 0; i < found->nr_cpus; i++)
 		clip(&table[i], st.st_size, found->page_size, cut);
@@ -85,7 +85,7 @@ int report_cut(const char *path, struct report_cut *cut)
 
 	*cut = (struct report_cut){ 0 };
 	if (file && trace_head_find(file, &found)) {
-		table = calloc(found.nr_cpus, sizeof(*table));
+		table = trace_head_table(file, &found);
 		if (table)
 			ret = copy_if_cut(fileno(file), &found, table, cut);
 		free(table);

@@ -79,10 +79,8 @@ static bool is_laid_out(const struct trace_head_found *found, const struct trace
 
 static bool has_bad_table(FILE *file, const struct trace_head_found *found, uint64_t file_size)
 {
-	const ssize_t size = found->nr_cpus * sizeof(struct trace_region);
-	struct trace_region *table = malloc(size);
-	bool bad = table && pread(fileno(file), table, size, found->table) == size &&
-		   !is_laid_out(found, table, file_size);
+	struct trace_region *table = trace_head_table(file, found);
+	bool bad = table && !is_laid_out(found, table, file_size);
 
 	free(table);
 	return bad;
@@ -227,15 +225,13 @@ static int look(struct search *s, const char *name)
 	struct trace_head_found found;
 	struct trace_region *table;
 	int ret = 0;
-	ssize_t size;
 
 	if (!trace_head_find(s->file, &found))
 		return 0;
 	s->format = format_of(&found);
-	size = found.nr_cpus * sizeof(*table);
-	table = malloc(size);
+	table = trace_head_table(s->file, &found);
 	s->page = malloc(found.page_size);
-	if (table && s->page && pread(fileno(s->file), table, size, found.table) == size)
+	if (table && s->page)
 		ret = look_at_all(s, &found, table, name);
 	free(s->page);
 	free(table);
