@@ -248,6 +248,8 @@ static const char *judge_hist(const struct order *o, const struct answer *a)
 	if (set) {
 		why(unless_storm(is(in->hist)), EBUSY);
 		why(unless_storm(NO), EEXIST);
+		/* Another worker has set it since this one emptied the file: the variable exists. */
+		why(unless_storm(NO), EINVAL);
 		why(held(o->inst, -1), EBUSY);
 		why(unless_storm(is(in->tracer >= TRACER_LATENCY)), EBUSY);
 		why(readers_of_trace(o->inst, -1) ? MAYBE : NO, EBUSY);
