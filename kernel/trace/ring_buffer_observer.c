@@ -396,10 +396,12 @@ static bool rb_live_queue_work(struct rb_live *live)
 	bool here = in_nmi() || unlikely(!cpu_online(raw_smp_processor_id()));
 	int cpu = here ? -1 : rb_live_other_cpu(live);
 
-	if (cpu < 0)
-		return rb_queue_wake_up(&live->wait.work);
-
-	rb_live_queue_work_on(live, cpu);
+	if (cpu >= 0)
+		rb_live_queue_work_on(live, cpu);
+	else if (rb_wake_up_runs())
+		irq_work_queue(&live->wait.work);
+	else
+		return false;
 
 	return true;
 }

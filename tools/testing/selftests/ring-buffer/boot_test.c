@@ -405,6 +405,27 @@ TEST_F(late_cpu, a_cpu_that_comes_up_beside_a_snapshot_has_snapshots)
 	expect_snapshot_of_late_cpu(_metadata, self);
 }
 
+/* HOLD-14: What swaps the two, and does not look at sizes first, is a snapshot of a trigger. */
+TEST_F(late_cpu, a_refused_resize_leaves_the_snapshot_of_a_cpu_that_came_up)
+{
+	struct trace_instance *ti = &self->ti;
+	long long late_kb;
+
+	if (self->cpu < 0)
+		SKIP(return, "no CPU was left down: boot with maxcpus=");
+	ASSERT_EQ(0, instance_write(ti, "snapshot", "1"));
+	ASSERT_EQ(0, cpu_write_number(ti, ti->other_cpu, "buffer_size_kb", OTHER_KB));
+	ASSERT_EQ(0, switch_cpu_online(self->cpu, true));
+	late_kb = cpu_number(ti, self->cpu, "buffer_size_kb");
+	EXPECT_EQ(-ENOMEM, instance_write_number(ti, "buffer_size_kb", memory_kb("MemTotal")));
+	EXPECT_EQ(late_kb, cpu_number(ti, self->cpu, "buffer_size_kb"));
+	ASSERT_EQ(0, instance_write(ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, instance_write(ti, "trace_marker", "taken"));
+	EXPECT_EQ(1, count_trace_lines(ti, "snapshot"));
+	EXPECT_EQ(late_kb, cpu_number(ti, self->cpu, "buffer_size_kb"));
+	EXPECT_EQ(0, instance_write(ti, PRINT_TRIGGER, "!snapshot"));
+}
+
 /* SNAP-14: The others have one size again when it is shown. */
 TEST_F(late_cpu, a_cpu_that_comes_up_with_another_size_shows_it)
 {

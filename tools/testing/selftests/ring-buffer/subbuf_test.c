@@ -509,6 +509,27 @@ static int begun_pipe(int *pipes, size_t size)
 	return write(pipes[1], "x", 1) == 1 ? 0 : -errno;
 }
 
+/* SUBBUF-20: The first splice has moved the position by one small sub-buffer. */
+TEST_F(size, splice_goes_on_after_a_change_of_the_size)
+{
+	size_t small = self->ti.subbuf_kb * 1024;
+	int raw, pipes[2];
+
+	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
+	raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, raw);
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_LE((int)(2 * LARGE), fcntl(pipes[1], F_SETPIPE_SZ, 2 * LARGE));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * small, EVENT_LARGE));
+	EXPECT_EQ(small, splice(raw, NULL, pipes[1], NULL, small, SPLICE_F_NONBLOCK));
+	ASSERT_EQ(0, use_size(&self->ti, LARGE_KB));
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * LARGE, EVENT_LARGE));
+	EXPECT_EQ(LARGE, splice(raw, NULL, pipes[1], NULL, LARGE, SPLICE_F_NONBLOCK));
+	close(pipes[0]);
+	close(pipes[1]);
+	close(raw);
+}
+
 /* SUBBUF-13: Whether a pipe has too little room for now, or for ever. */
 TEST_F(size, splice_to_a_pipe_without_room_answers_EAGAIN_or_EINVAL)
 {

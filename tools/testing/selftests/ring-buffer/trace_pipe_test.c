@@ -378,7 +378,25 @@ TEST_F(pipe, read_of_trace_pipe_raw_waits_on_while_tracing_is_off)
 	close(fd);
 }
 
-/* READ-15 */
+/* READ-32: Each close() of the CPU's trace_pipe_raw wakes all that wait for the CPU. */
+TEST_F(pipe, splice_of_trace_pipe_raw_waits_on_while_another_reader_is_woken)
+{
+	pid_t pid;
+	int fd, i;
+
+	pid = fork_waiting(_metadata, &self->ti, &fd, NULL, splice_once);
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, close(cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY)));
+		EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	}
+	ASSERT_LT(0, write_bytes(&self->ti, self->ti.subbuf_kb * 1024 * TEST_SUBBUFS * 3 / 4,
+				 EVENT_LARGE));
+	EXPECT_EQ(0, ended_child(pid));
+	close(fd);
+}
+
+/* READ-32 */
 TEST_F(pipe, splice_of_trace_pipe_raw_returns_0_where_no_sub_buffer_is_full)
 {
 	pid_t pid;
