@@ -34,14 +34,14 @@ static const struct line lines[] = {
 
 	{
 		ABOUT_NEW, EACCES,
-		"making an instance to trace in takes root; without it, -i reads what an instance that is there traces already, and tracemap snap -i shows it",
+		"only root can make an instance to trace in; others read one that traces already, by -i INSTANCE, as tracemap snap does",
 	},
 	{ ABOUT_NEW, EEXIST, "there is such an instance already" },
 	{ ABOUT_NEW, ENOMEM, "not enough memory for another set of buffers" },
 
 	{
 		ABOUT_SETTING, EACCES,
-		"changing what is traced takes root; without it, -i alone, without -e, -p or other settings, reads what an instance traces already, and tracemap snap -i shows it",
+		"only root can change what is traced; others read what an instance traces already, by -i INSTANCE without -e, -p or other settings, as tracemap snap does",
 	},
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "another program, such as tracemap stream or stat, reads or has"

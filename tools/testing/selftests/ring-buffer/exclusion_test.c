@@ -650,7 +650,7 @@ static int open_trace_pipe_and_read(struct trace_instance *ti)
 	return fd;
 }
 
-/* READ-17 */
+/* READ-33 */
 TEST_F(beside, a_read_of_trace_pipe_that_waits_ends_with_tracing)
 {
 	int fd = open_trace_pipe_and_read(&self->ti);
@@ -660,7 +660,7 @@ TEST_F(beside, a_read_of_trace_pipe_that_waits_ends_with_tracing)
 	close(fd);
 }
 
-/* READ-17 */
+/* READ-33 */
 TEST_F(beside, a_splice_of_trace_pipe_that_waits_ends_with_tracing)
 {
 	int fd = open_trace_pipe_and_read(&self->ti);
@@ -732,7 +732,7 @@ TEST_F(beside, a_splice_that_ends_with_tracing_hands_out_full_sub_buffers)
 	close(fd);
 }
 
-/* READ-17: where tracing is off before it begins */
+/* READ-33: where tracing is off before it begins */
 TEST_F(beside, splice_of_trace_pipe_ends_when_tracing_has)
 {
 	int fd = open_trace_pipe_and_read(&self->ti);
