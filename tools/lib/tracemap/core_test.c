@@ -726,10 +726,10 @@ static void test_consume_until_now(void)
 	check(tracemap_merge_next(m, &rec) == -ENODATA);
 	tracemap_merge_free(m);
 	check(next_error(cpu) == -ENODATA);
-	/* The end moves. Without memory the counts keep it: what they call gone is passed. */
+	/* The end moves. Without memory the counts keep it: what consumers have taken is passed. */
 	cpu->ahead.room->limit = 0;
 	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 0);
-	put_stats(9, 12, 5);
+	put_stats(9, 12, 7);
 	check(next_error(cpu) == -ENODATA);
 	/* The buffer was emptied: what is there came since. */
 	check(tracemap_cpu_until_now(cpu) == 0);
@@ -737,6 +737,37 @@ static void test_consume_until_now(void)
 	check(next_error(cpu) == -ENODATA);
 	check(tracemap_cpu_until_now(cpu) == 0);
 	check_next(cpu, 3000, 6, 0);
+	tracemap_cpu_close(cpu);
+	close(fd);
+	remove_instance();
+}
+
+/* What was overwritten before it was copied is told by one more batch, and that is the end. */
+static void test_consume_overwritten(void)
+{
+	struct tracemap_options o = tracemap_default_options();
+	struct subbuf_format f = HOST_FORMAT;
+	struct tracemap_cpu *cpu = NULL;
+	int fd;
+
+	make_instance();
+	fd = make_cpu(7);
+	o.way = TRACEMAP_READ;
+	check(tracemap_cpu_open(&cpu, dir, 7, &o) == 0);
+	cpu->ahead.room->limit = 0;
+	put_stats(5, 10, 0);
+	check(tracemap_cpu_until_now(cpu) == 0);
+	put_stats(5, 20, 0);
+	/* The rest of a sub-buffer comes first: what is behind that is still to be told. */
+	put_events(fd, &f, 1000, 1, 1, 0);
+	put_events(fd, &f, 2000, 2, 3, 20);
+	put_events(fd, &f, 3000, 4, 5, 6);
+	check_next(cpu, 1000, 1, 0);
+	put_stats(5, 21, 1);
+	check_next(cpu, 2000, 2, 20);
+	put_stats(5, 27, 3);
+	check_next(cpu, 2001, 3, 0);
+	check(next_error(cpu) == -ENODATA);
 	tracemap_cpu_close(cpu);
 	close(fd);
 	remove_instance();
@@ -1189,6 +1220,7 @@ static const struct {
 	{ "a buffer that fills meanwhile is", test_merge_waits_by_fill },
 	{ "an observer's copies", test_observe },
 	{ "a consumer that ends where the writer is now", test_consume_until_now },
+	{ "such a consumer whose events are overwritten", test_consume_overwritten },
 	{ "an observer that ends where the writer is now", test_until_now },
 	{ "such an observer with memory, in a merge", test_until_now_merged },
 	{ "an observer in place", test_in_place },

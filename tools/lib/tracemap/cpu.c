@@ -307,27 +307,29 @@ void tracemap__finish(struct tracemap_cpu *cpu)
 }
 
 /*
- * Has a consumer taken what was there at its end, as far as it was not overwritten? If the
- * buffer was emptied since, the counts have restarted, and nothing of that is left.
+ * Has a consumer taken what was there at its end, or been told that it was overwritten? What is
+ * overwritten behind the last batch is told with the next one, and whoever takes that has lost it.
+ * If the buffer was emptied, the counts have restarted, and nothing of what was there is left.
  */
-static bool is_at_end(struct tracemap_cpu *cpu)
+static bool is_at_end(struct tracemap_cpu *cpu, const struct stats_file *s)
 {
-	struct stats_file s;
-	uint64_t gone;
-
-	if (stats_file_read(cpu->dir, "stats", &s) < 0)
-		return true;
-	gone = s.overwritten + s.consumed;
-	if (gone < cpu->gone)
+	if (s->overwritten < cpu->told || s->consumed < cpu->consumed)
 		cpu->until = 0;
-	cpu->gone = gone;
-	return gone >= cpu->until;
+	cpu->consumed = s->consumed;
+	return cpu->told + s->consumed >= cpu->until;
 }
 
 static int fetch_to_end(struct tracemap_cpu *cpu)
 {
-	int ret = is_at_end(cpu) ? 0 : cpu->way->fetch(cpu);
+	struct stats_file s;
+	int ret;
 
+	if (stats_file_read(cpu->dir, "stats", &s) < 0 || is_at_end(cpu, &s))
+		return -ENODATA;
+	ret = cpu->way->fetch(cpu);
+	/* A batch without a loss may be the rest of a sub-buffer, with losses behind it. */
+	if (ret > 0 && cpu->batch.missed)
+		cpu->told = s.overwritten;
 	return ret ? ret : -ENODATA;
 }
 
@@ -402,7 +404,10 @@ int tracemap_cpu_accept(struct tracemap_cpu *cpu)
 	return ret;
 }
 
-/* The end of a consumer is a number of events, as a live index does not count the newest. */
+/*
+ * The end of a consumer is a number of events, as a live index does not count the newest. Losses
+ * that were not told yet are those in front of the next sub-buffer, which is before this end.
+ */
 static int consume_until_now(struct tracemap_cpu *cpu)
 {
 	struct stats_file s;
@@ -411,7 +416,8 @@ static int consume_until_now(struct tracemap_cpu *cpu)
 	if (ret)
 		return ret;
 	cpu->until = s.committed;
-	cpu->gone = s.overwritten + s.consumed;
+	cpu->told = s.overwritten;
+	cpu->consumed = s.consumed;
 	cpu->ends = true;
 	return 0;
 }

@@ -173,7 +173,8 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @error: an error of a batch that is gone, which the next call that fetches returns
  * @until: of a consumer with an end: how many events the kernel had counted at that end;
  *	0: the buffer was emptied since
- * @gone: how many of these were consumed or overwritten at the last look
+ * @told: how many of these were overwritten, of which batches up to the last one have told
+ * @consumed: how many of these were consumed at the last look
  * @ends: whether a consumer has an end
  * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
  * @ahead: the batches after @batch
@@ -206,7 +207,8 @@ struct tracemap_cpu {
 	const bool *merge_waits;
 	int error;
 	uint64_t until;
-	uint64_t gone;
+	uint64_t told;
+	uint64_t consumed;
 	bool ends;
 	uint64_t arrived;
 	struct ahead ahead;

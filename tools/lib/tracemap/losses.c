@@ -114,40 +114,19 @@ void losses_until_now(struct losses *l)
 		if (!c || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
 			continue;
 		c->ends = true;
-		c->end = f.committed;
+		c->overwritten_by_end = f.overwritten;
 		c->dropped_by_end = f.dropped;
 	}
-}
-
-/* Leave out what came after the end: of the events up to there, those not consumed are lost. */
-static void cut_figures(const struct cpu_losses *c, struct tracemap_figures *f)
-{
-	uint64_t lost = c->end > f->consumed ? c->end - f->consumed : 0;
-
-	if (lost < c->overwritten + c->told)
-		lost = c->overwritten + c->told;
-	if (f->overwritten > lost)
-		f->overwritten = lost;
-	if (f->dropped > c->dropped_by_end)
-		f->dropped = c->dropped_by_end;
-}
-
-/* Returns 0, or a negative errno. */
-static int figures_of(struct losses *l, unsigned int i, struct tracemap_figures *f)
-{
-	int ret = tracemap_cpu_figures(tracemap_get_cpu(l->t, i), f);
-
-	if (!ret && i < l->nr && l->cpus[i].ends)
-		cut_figures(&l->cpus[i], f);
-	return ret;
 }
 
 uint64_t losses_dropped(struct losses *l, unsigned int i)
 {
 	struct tracemap_figures f;
 
-	if (figures_of(l, i, &f))
+	if (tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
 		return 0;
+	if (i < l->nr && l->cpus[i].ends && f.dropped > l->cpus[i].dropped_by_end)
+		f.dropped = l->cpus[i].dropped_by_end;
 	return losses_dropped_of(l, i, f.dropped);
 }
 
@@ -171,22 +150,29 @@ uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten
 uint64_t losses_untold(struct losses *l, unsigned int i)
 {
 	struct tracemap_figures f;
+	struct cpu_losses *c;
+	uint64_t untold;
 
-	if (!losses_of_cpu_at_least(l, i) || figures_of(l, i, &f))
+	if (!losses_of_cpu_at_least(l, i) || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
 		return 0;
-	return losses_untold_of(l, i, f.overwritten);
+	c = &l->cpus[i];
+	if (!c->ends || f.overwritten <= c->overwritten_by_end)
+		return losses_untold_of(l, i, f.overwritten);
+	/* Of what was overwritten after the end, some is behind the last batch. */
+	untold = losses_untold_of(l, i, c->overwritten_by_end);
+	c->unknown = true;
+	return untold;
 }
 
-uint64_t losses_unreached(struct losses *l, unsigned int i)
+bool losses_lie_ahead(const struct losses *l, unsigned int i)
 {
-	struct cpu_losses *c = of(l, i);
+	const struct cpu_losses *c = i < l->nr ? &l->cpus[i] : NULL;
+	struct tracemap_cpu *cpu = tracemap_get_cpu(l->t, i);
 	struct tracemap_figures f;
 
-	if (!c || tracemap_cpu_way(tracemap_get_cpu(l->t, i)) == TRACEMAP_OBSERVE ||
-	    figures_of(l, i, &f) || f.overwritten <= c->overwritten)
-		return 0;
-	c->unknown = true;	/* what no sub-buffer reports has no number yet */
-	return losses_untold_of(l, i, f.overwritten);
+	if (!c || tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE || tracemap_cpu_figures(cpu, &f))
+		return false;
+	return f.overwritten > c->overwritten && f.overwritten - c->overwritten > c->told;
 }
 
 bool losses_of_cpu_at_least(const struct losses *l, unsigned int i)

@@ -28,7 +28,7 @@
  * @at_least: whether the counters cannot tell the number of those without one, as some of these
  *	may be from the time before
  * @ends: whether later losses do not count, see losses_until_now()
- * @end: how many events had been committed then
+ * @overwritten_by_end: the kernel's count of overwritten events then
  * @dropped_by_end: the kernel's count of dropped events then
  */
 struct cpu_losses {
@@ -38,7 +38,7 @@ struct cpu_losses {
 	uint64_t dropped;
 	bool at_least;
 	bool ends;
-	uint64_t end;
+	uint64_t overwritten_by_end;
 	uint64_t dropped_by_end;
 };
 
@@ -77,7 +77,10 @@ void losses_told(struct losses *l, int cpu, uint64_t missed);
 /* A record or a batch of the CPU with this number says that the buffer was emptied before it. */
 void losses_emptied(struct losses *l, int cpu);
 
-/* After tracemap_until_now(): events that come later and are lost do not count. */
+/*
+ * Before tracemap_until_now(): events that come later and are dropped do not count. Of what is
+ * overwritten, counts what sub-buffers report to this reader; another is told of the rest.
+ */
 void losses_until_now(struct losses *l);
 
 /* How many events the CPU with index @i has dropped since the last call. */
@@ -99,12 +102,11 @@ uint64_t losses_untold(struct losses *l, unsigned int i);
 uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten);
 
 /*
- * Where reading ends before everything was read: how many more events of the CPU with index @i
- * were overwritten by now than sub-buffers have reported, in front of what is left, too. They
- * count as reported afterwards. The counter leaves out what an observer has missed: it is told
- * that by the next batch, and this is 0 for one.
+ * Whether more events of the CPU with index @i were overwritten by now than sub-buffers have
+ * reported to a consumer: the next batch reports these, to whoever takes it. Not for an observer,
+ * whose losses the counter does not have.
  */
-uint64_t losses_unreached(struct losses *l, unsigned int i);
+bool losses_lie_ahead(const struct losses *l, unsigned int i);
 
 /* Whether more events of the CPU with index @i may have been lost than were counted so far. */
 bool losses_of_cpu_at_least(const struct losses *l, unsigned int i);

@@ -113,25 +113,35 @@ static void test_behind_one_that_took_all(void)
 	losses_end(&l);
 }
 
-/* What comes after the end, and is overwritten or dropped, is nothing that this reader has lost. */
+/* What is dropped after the end, or overwritten and not told, is nothing that this reader lost. */
 static void test_until_now(void)
 {
 	begin(0, 0, 0);
 	losses_told(&l, 10, 20);
 	first->overwritten = 30;
-	first->consumed = 50;
-	first->committed = 100;
 	first->dropped = 3;
 	losses_until_now(&l);
 	first->overwritten = 900;
-	first->consumed = 70;
-	first->committed = 1000;
 	first->dropped = 8;
-	CHECK(losses_unreached(&l, 0) == 10 && losses_dropped(&l, 0) == 3);
-	/* It has taken a little that came after the end. */
-	first->consumed = 99;
-	CHECK(losses_unreached(&l, 0) == 0 && losses_dropped(&l, 0) == 0);
-	CHECK(!losses_at_least(&l));
+	CHECK(losses_dropped(&l, 0) == 3 && losses_dropped(&l, 0) == 0);
+	CHECK(losses_untold(&l, 0) == 0 && !losses_at_least(&l));
+	losses_end(&l);
+}
+
+/* Without a number, there are as many as the counter had at the end, and maybe more. */
+static void test_untold_until_now(void)
+{
+	begin(0, 0, 0);
+	losses_told(&l, 10, 20);
+	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
+	first->overwritten = 30;
+	losses_until_now(&l);
+	first->overwritten = 900;
+	CHECK(losses_untold(&l, 0) == 10 && losses_at_least(&l));
+	CHECK(losses_untold(&l, 0) == 0 && losses_at_least(&l));
+	/* The writer has ended before. */
+	losses_until_now(&l);
+	CHECK(losses_untold(&l, 0) == 870 && !losses_at_least(&l));
 	losses_end(&l);
 }
 
@@ -185,58 +195,47 @@ static void test_cpu_that_comes(void)
 	losses_end(&l);
 }
 
-/* What was overwritten behind the last batch that was read is in the counter alone. */
-static void test_unreached(void)
+/* The next batch reports these, to whoever takes it: no number is concluded from the counter. */
+static void test_lie_ahead(void)
 {
 	begin(0, 0, 0);
-	CHECK(losses_unreached(&l, 0) == 0);
+	CHECK(!losses_lie_ahead(&l, 0));
 	first->overwritten = 12;
 	losses_told(&l, 10, 5);
-	CHECK(losses_untold(&l, 0) == 0 && losses_unreached(&l, 0) == 7);
-	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
-	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
-	first->overwritten = 20;
-	CHECK(losses_unreached(&l, 0) == 8 && !losses_at_least(&l));
+	CHECK(losses_lie_ahead(&l, 0) && losses_untold(&l, 0) == 0 && !losses_at_least(&l));
+	losses_told(&l, 10, 7);
+	CHECK(!losses_lie_ahead(&l, 0));
 	first->overwritten = 30;
 	t.cpu[0].error = -EAGAIN;
-	CHECK(losses_unreached(&l, 0) == 0);
+	CHECK(!losses_lie_ahead(&l, 0));
 	losses_end(&l);
 }
 
 /* Where the reader takes nothing, what is overwritten is not what it has missed. */
-static void test_unreached_by_an_observer(void)
+static void test_lie_ahead_of_an_observer(void)
 {
 	begin(0, 0, 0);
 	t.cpu[0].way = TRACEMAP_OBSERVE;
 	first->overwritten = 12;
-	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
-	losses_end(&l);
-}
-
-/* Of what was told some may be from before the beginning: there may be more. */
-static void test_unreached_behind_another_consumer(void)
-{
-	begin(100, 0, 1);
-	losses_told(&l, 10, 3);
-	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
-	first->overwritten = 110;
-	CHECK(losses_unreached(&l, 0) == 7 && losses_at_least(&l));
+	CHECK(!losses_lie_ahead(&l, 0));
 	losses_end(&l);
 }
 
 /* What sub-buffers have told before the buffer was emptied is not in the counter. */
-static void test_unreached_since_emptied(void)
+static void test_lie_ahead_since_emptied(void)
 {
 	begin(100, 0, 1);
 	losses_told(&l, 10, 20);
 	losses_emptied(&l, 10);
 	losses_told(&l, 10, 4);
 	first->overwritten = 9;
-	CHECK(losses_unreached(&l, 0) == 5 && !losses_at_least(&l));
+	CHECK(losses_lie_ahead(&l, 0));
+	losses_told(&l, 10, 5);
+	CHECK(!losses_lie_ahead(&l, 0));
 	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
 	losses_emptied(&l, 10);
 	first->overwritten = 2;
-	CHECK(losses_unreached(&l, 0) == 2 && losses_at_least(&l));
+	CHECK(losses_untold(&l, 0) == 2 && losses_at_least(&l));
 	losses_emptied(&l, 99);
 	losses_end(&l);
 }
@@ -248,11 +247,11 @@ static void test_unknown_beginning(void)
 	losses_begin(&l, &t);
 	t.cpu[0].error = 0;
 	first->overwritten = 1000;
-	CHECK(losses_unreached(&l, 0) == 0 && !losses_at_least(&l));
+	CHECK(!losses_lie_ahead(&l, 0));
 	losses_told(&l, 10, TRACEMAP_MISSED_UNKNOWN);
 	CHECK(losses_untold(&l, 0) == 0 && losses_at_least(&l));
 	losses_emptied(&l, 10);
-	CHECK(losses_unreached(&l, 0) == 1000);
+	CHECK(losses_lie_ahead(&l, 0) && losses_untold(&l, 0) == 1000);
 	losses_end(&l);
 }
 
@@ -274,12 +273,12 @@ int main(void)
 	test_cpu_that_comes();
 	test_add();
 	test_least();
-	test_unreached();
-	test_unreached_by_an_observer();
-	test_unreached_behind_another_consumer();
-	test_unreached_since_emptied();
+	test_lie_ahead();
+	test_lie_ahead_of_an_observer();
+	test_lie_ahead_since_emptied();
 	test_unknown_beginning();
 	test_until_now();
+	test_untold_until_now();
 	printf("ok - losses\n");
 	return 0;
 }

@@ -352,10 +352,11 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
  * data has TRACEMAP_RESET, and counts as missed all events that were not copied.
  *
  * A consumer takes no more events than there were at the call, except that it takes the
- * last sub-buffer as it is when its turn comes, with events that came after the call. What
- * was not copied, and is overwritten before it is read, is reported as missed only if an
- * event follows that the handle takes. Where the buffer was emptied since, the handle is at
- * its end.
+ * last sub-buffer as it is when its turn comes, with events that came after the call. Where
+ * the events up to the call were overwritten before they were copied, it takes the next
+ * sub-buffer, too, which reports them as missed. What is overwritten behind that is reported
+ * to the next consumer, and to none before. Where the buffer was emptied since, the handle is
+ * at its end.
  *
  * Another call moves the end to the last event by then, and the handle goes on after what
  * was read.

@@ -369,8 +369,8 @@ static bool end_now(struct stream *s)
 	s->ended = true;
 	tracemap_merge_free(s->m);
 	s->m = NULL;
-	ret = tracemap_until_now(s->t);
 	losses_until_now(&s->losses);
+	ret = tracemap_until_now(s->t);
 	merged = begin_merge(s);
 	if (ret || merged)
 		s->error = complain(ABOUT_BUFFER, ret ? ret : merged, "reading");
@@ -420,18 +420,34 @@ static void take_rest(struct stream *s)
 	print_losses(s, losses_untold);
 }
 
-/*
- * Count the events of the CPU that were read and not printed, or, with @all, are left. Behind what
- * was read ahead there is the batch in hand. An observer, which takes nothing by that, looks at one
- * more: it tells what was overwritten in front of it.
- */
-static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu, bool all)
+/* Returns what fetching the batch returns; its events are added to @sum. */
+static int count_batch(struct stream *s, struct tracemap_cpu *cpu, unsigned long long *sum)
 {
+	struct tracemap_batch *batch;
+	struct subbuf_record r;
+	int ret = tracemap_cpu_fetch(cpu, &batch);
+
+	if (ret <= 0)
+		return ret;
+	told(s, batch->cpu, batch->missed, batch->flags);
+	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
+		s->lost += batch->missed;
+	for (; tracemap_batch_next(batch, &r); (*sum)++)
+		;
+	return ret;
+}
+
+/*
+ * Count the events of the CPU with index @i that were read and not printed, or, with @all, are
+ * left. Behind what was read ahead there is the batch in hand. Where events were overwritten behind
+ * that, one more batch tells how many. An observer, which takes nothing by that, always looks at it.
+ */
+static unsigned long long count_left(struct stream *s, unsigned int i, bool all)
+{
+	struct tracemap_cpu *cpu = tracemap_get_cpu(s->t, i);
 	int behind = tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE ? 2 : 1, ret;
 	unsigned long long sum = 0, look_at = 0;
-	struct tracemap_batch *batch;
 	struct tracemap_figures f;
-	struct subbuf_record r;
 
 	do {
 		/* The figures may be files of the kernel: look no more often than has to be. */
@@ -440,15 +456,10 @@ static unsigned long long count_left(struct stream *s, struct tracemap_cpu *cpu,
 				behind--;
 			look_at = sum + f.ahead;
 		}
-		ret = tracemap_cpu_fetch(cpu, &batch);
-		if (ret <= 0)
-			continue;
-		told(s, batch->cpu, batch->missed, batch->flags);
-		if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
-			s->lost += batch->missed;
-		for (; tracemap_batch_next(batch, &r); sum++)
-			;
+		ret = count_batch(s, cpu, &sum);
 	} while (behind && (ret > 0 || ret == -EINTR || ret == -EBADMSG));
+	if (!all && losses_lie_ahead(&s->losses, i))
+		count_batch(s, cpu, &sum);
 	return sum;
 }
 
@@ -473,10 +484,11 @@ static int print_missing(struct stream *s, unsigned int i, uint64_t missing)
 
 /*
  * Count the events that the stream has read and not printed. In an instance of its own, where
- * tracing is off, it also reads and counts what is left. In another, where the buffer keeps what
- * was not read, it counts what was read ahead, and the batch that a CPU has in hand, or the next
- * one if there is none; what was overwritten in front of what it leaves is lost. The output gets a
- * line for each CPU, if its reader takes that at once.
+ * tracing is off, it also reads and counts what is left, and the counters have all losses. In
+ * another, where the buffer keeps what was not read, it counts what was read ahead, and the batch
+ * that a CPU has in hand, or the next one if there is none; what is overwritten in front of what it
+ * leaves is told to the next consumer. The output gets a line for each CPU, if its reader takes
+ * that at once.
  */
 static unsigned long long not_printed(struct stream *s)
 {
@@ -489,8 +501,10 @@ static unsigned long long not_printed(struct stream *s)
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
 		unsigned long long before = sum + s->lost;
 
-		sum += count_left(s, tracemap_get_cpu(s->t, i), own);
-		s->lost += losses_dropped(&s->losses, i) + losses_unreached(&s->losses, i);
+		sum += count_left(s, i, own);
+		s->lost += losses_dropped(&s->losses, i);
+		if (own)
+			s->lost += losses_untold(&s->losses, i);
 		/* If the reader has left the last line, it gets no further one. */
 		if (!s->out_error && !s->out.line.length)
 			s->out_error = print_missing(s, i, sum + s->lost - before);
