@@ -30,6 +30,7 @@
 
 /* Check for signals after this many events, even if there are always more */
 #define TURN		4096	/* events */
+#define REST_TURN	64	/* events, at the end, which may be some 10 ms away */
 
 /*
  * Output wakes its reader, which may be traced as well. So that the two do not keep each other
@@ -204,16 +205,22 @@ static void reading_failed(struct stream *s, int error)
 		complain(ABOUT_BUFFER, error, "reading");
 }
 
+/* Beside a writer that is faster, the merge reads ahead for a while with each event it gives. */
+static bool is_time(const struct stream *s)
+{
+	return s->loop.deadline && now_ns() >= s->loop.deadline;
+}
+
 /*
- * Print what there is, at most @budget events; a signal past @signals ends it. Returns
- * whether there may be more.
+ * Print what there is, at most @budget events; a signal past @signals ends it, and the end of the
+ * time if that is 0. Returns whether there may be more.
  */
 static bool take(struct stream *s, int signals, unsigned long long budget)
 {
 	struct tracemap_record rec;
 	int ret;
 
-	for (; budget && may_go_on(s, signals); budget--) {
+	for (; budget && may_go_on(s, signals) && (signals || !is_time(s)); budget--) {
 		ret = tracemap_merge_next(s->m, &rec);
 		if (ret == -EINTR)
 			continue;
@@ -395,7 +402,7 @@ static void print_rest(struct stream *s)
 	bool more = true;
 
 	while (more && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS) {
-		more = take(s, 1, TURN);
+		more = take(s, 1, REST_TURN);
 		output_tell_end(&s->out);
 	}
 	s->given_up = more && !s->enough;
