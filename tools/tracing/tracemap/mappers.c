@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Find the processes that have mapped the buffers, by a walk through
- * /proc/PID/maps.
+ * /proc/PID/maps, or have a file of an instance open, through /proc/PID/fd.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -160,6 +160,64 @@ int mappers_find(struct mappers *m, char *const *folders, unsigned int nr)
 	ret = look_at_all(&s);
 	free(s.files);
 	return ret;
+}
+
+/* ---- Who has a file open ---- */
+
+/* Is one of the links in this folder to a file below @folder? */
+static bool links_below(DIR *links, const char *folder)
+{
+	const size_t length = strlen(folder);
+	char target[PATH_MAX];
+	struct dirent *entry;
+	bool found = false;
+
+	while (!found && (entry = readdir(links))) {
+		ssize_t n = readlinkat(dirfd(links), entry->d_name, target, sizeof(target) - 1);
+		const char *at;
+
+		target[n > 0 ? n : 0] = '\0';
+		at = strstr(target, folder);
+		found = at && at[length] == '/';
+	}
+	return found;
+}
+
+static bool uses(pid_t pid, const char *folder)
+{
+	static const char * const kinds[] = { "fd", "map_files" };
+	bool found = false;
+	char path[32];
+
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !found; i++) {
+		DIR *links;
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, kinds[i]);
+		links = opendir(path);
+		found = links && links_below(links, folder);
+		if (links)
+			closedir(links);
+	}
+	return found;
+}
+
+bool mappers_find_user(struct mapper *user, const char *folder)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	*user = (struct mapper){ .pid = 0 };
+	while (proc && !user->pid && (entry = readdir(proc))) {
+		pid_t pid = isdigit(entry->d_name[0]) ? atoi(entry->d_name) : 0;
+
+		if (pid && pid != getpid() && uses(pid, folder))
+			user->pid = pid;
+	}
+	if (proc)
+		closedir(proc);
+	if (user->pid)
+		name(user);
+	return user->pid;
 }
 
 void mappers_free(struct mappers *m)

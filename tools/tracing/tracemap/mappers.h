@@ -37,4 +37,11 @@ struct mappers {
 int mappers_find(struct mappers *m, char *const *folders, unsigned int nr);
 void mappers_free(struct mappers *m);
 
+/*
+ * Find a process other than this one that has a file below @folder open or mapped, by the end of
+ * the folder's path, such as "instances/NAME", as the mount may have other names. Fills the name
+ * and the PID of @user. Returns whether there is one.
+ */
+bool mappers_find_user(struct mapper *user, const char *folder);
+
 #endif /* _TRACEMAP_MAPPERS_H */

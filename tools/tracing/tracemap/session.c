@@ -30,7 +30,7 @@
 struct session {
 	struct undo_list undo;
 	bool own;
-	int claim;		/* the folder of an existing instance; -1: it is not open */
+	int claim;		/* the folder of the instance; -1: it is not open */
 	char *dir;
 	char *folder;		/* the same, from the top level of tracefs */
 	char *name;
@@ -384,17 +384,38 @@ static bool goes_away(const char *instances, const char *name, int *waits)
 	return true;
 }
 
-/* Was the instance made by a session that was killed, and is left? */
+/*
+ * Nobody reads what an instance that is left traces. But if it is locked, its keeper waits until
+ * it can remove it; or its session runs, and the PID is of another namespace.
+ */
+static void switch_off_leftover(const char *path)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return;
+	if (!flock(dir, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) {
+		bool off = !write_file(dir, "tracing_on", "0", true);
+
+		write_file(dir, "events/enable", "0", true);
+		say("a session that has ended left an instance behind%s: rmdir %s",
+		    off ? ", in which tracing is off now" : "", path);
+	}
+	close(dir);
+}
+
+/* Was the instance made by a session that has ended, and is left? */
 static void tell_leftover(const char *instances, const char *name, int *waits)
 {
-	char *end;
+	char path[PATH_MAX], *end;
 	long pid = strtol(name + strlen(OWN_PREFIX), &end, 10);
 
 	if (pid <= 0 || (*end && *end != '.') || kill(pid, 0) == 0 || errno != ESRCH)
 		return;
 	if (goes_away(instances, name, waits))
 		return;
-	say("a session that was killed left an instance behind: rmdir %s/%s", instances, name);
+	snprintf(path, sizeof(path), "%s/%s", instances, name);
+	switch_off_leftover(path);
 }
 
 static void tell_leftovers(const char *top)
@@ -447,6 +468,11 @@ static int make_folder(struct session *s)
 	}
 	s->own = !ret;
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	/* The lock says that the instance is not left behind. */
+	if (!ret)
+		s->claim = openat(s->undo.top, s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->claim >= 0)
+		flock(s->claim, LOCK_EX | LOCK_NB);
 	return ret;
 }
 

@@ -8,8 +8,8 @@
  *
  * A second process, the keeper, has the same list. If the command dies without
  * session_close(), by SIGKILL or a crash, the keeper restores everything. Only if both are
- * killed does the instance stay: "rmdir .../instances/tracemap-PID" removes it, and the next
- * session says so.
+ * killed, or a process keeps a file of it open, does the instance stay, with tracing off:
+ * "rmdir .../instances/tracemap-PID" removes it, and the next session says so.
  *
  * Open a session before there are threads, mappings and children. A call that returns a
  * negative errno has already told the user what went wrong (advice.h).
@@ -42,7 +42,7 @@ int session_close(struct session *session);
  */
 int session_claim(struct session *session);
 
-/* Name the instances that killed sessions have left behind, and say how to remove them. */
+/* End tracing in the instances that sessions have left behind, and say how to remove them. */
 void session_tell_leftovers(void);
 
 const char *session_top(const struct session *session);		/* the folder of the top level */

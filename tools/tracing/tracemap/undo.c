@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,14 +24,20 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "clock.h"
+#include "mappers.h"
 #include "read_file.h"
 #include "trace_dat.h"
 #include "undo.h"
 #include "write_all.h"
 
-/* A mapping or an open file of a process that has just ended may not be gone yet. */
-#define REMOVE_TRIES	200
-#define REMOVE_WAIT_US	50000
+/* How long to try to remove a folder */
+#define AT_ONCE		0
+#define FOR_A_WHILE	2000	/* ms; what a process that has just ended had open goes */
+#define UNTIL_GONE	-1
+
+#define FIRST_WAIT_MS	10	/* between two tries; it doubles */
+#define LONGEST_WAIT_MS	500
 
 enum kind {
 	WRITE = 'w', TAKE_PIDS = 'p', APPEND = 'a', REMOVE = 'r', FINISH = 'f', DROP = 'd',
@@ -57,16 +64,41 @@ int write_file(int top, const char *path, const char *value, bool truncate)
 	return ret;
 }
 
-static int remove_folder(int top, const char *path)
+static int try_to_remove(int top, const char *path)
 {
-	for (int i = 0; unlinkat(top, path, AT_REMOVEDIR) < 0; i++) {
-		if (errno == ENOENT)
-			return 0;
-		if ((errno != EBUSY && errno != EINTR) || i == REMOVE_TRIES)
-			return -errno;
-		usleep(REMOVE_WAIT_US);
+	if (!unlinkat(top, path, AT_REMOVEDIR) || errno == ENOENT)
+		return 0;
+	return errno == EINTR ? -EBUSY : -errno;
+}
+
+/* What keeps the folder of an instance from being removed must not keep it tracing. */
+static void stop_tracing(int top, const char *folder)
+{
+	static const char * const off[][2] = {
+		{ "tracing_on", "0" }, { "events/enable", "0" }, { "current_tracer", "nop" },
+	};
+	char path[PATH_MAX];
+
+	for (unsigned int i = 0; i < sizeof(off) / sizeof(off[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, off[i][0]);
+		write_file(top, path, off[i][1], true);
 	}
-	return 0;
+}
+
+/* Returns -EBUSY if a process had a file of it open all the time, @ms at most. */
+static int remove_folder(int top, const char *path, int ms)
+{
+	const uint64_t start = now_ns();
+	int ret = try_to_remove(top, path), wait = FIRST_WAIT_MS;
+
+	if (ret == -EBUSY)
+		stop_tracing(top, path);
+	while (ret == -EBUSY && (ms < 0 || now_ns() - start < ms * 1000000ULL)) {
+		usleep(wait * 1000);
+		ret = try_to_remove(top, path);
+		wait = 2 * wait < LONGEST_WAIT_MS ? 2 * wait : LONGEST_WAIT_MS;
+	}
+	return ret;
 }
 
 /* Has the file this value still, as the kernel has refused to change it? */
@@ -202,17 +234,34 @@ static int change_list(const struct undo_list *list, const struct undo *undo)
 
 /* ---- Undoing ---- */
 
+static void say_in_use(const struct undo_list *list, const char *path)
+{
+	struct mapper user;
+
+	if (mappers_find_user(&user, path))
+		say("%s/%s stays, with tracing off, as %s (PID %d) has a file of it open: when that has ended, rmdir %s/%s",
+		    list->top_name, path, user.comm, user.pid, list->top_name, path);
+	else
+		say("%s/%s stays, with tracing off, as a process has a file of it open: when that has ended, rmdir %s/%s",
+		    list->top_name, path, list->top_name, path);
+}
+
+static int undo_folder(const struct undo_list *list, const char *path, int ms)
+{
+	int ret = remove_folder(list->top, path, ms);
+
+	if (ret == -EBUSY && ms != AT_ONCE)
+		say_in_use(list, path);
+	else if (ret && ret != -EBUSY)
+		complain(ABOUT_INSTANCE, ret, "%s/%s stays; rmdir removes it", list->top_name,
+			 path);
+	return ret;
+}
+
 static int undo_one(const struct undo_list *list, const struct undo *undo)
 {
 	int ret;
 
-	if (undo->kind == REMOVE) {
-		ret = remove_folder(list->top, undo->path);
-		if (ret)
-			complain(ABOUT_INSTANCE, ret, "%s/%s stays; rmdir removes it",
-				 list->top_name, undo->path);
-		return ret;
-	}
 	if (undo->kind == TAKE_PIDS || undo->kind == APPEND) {
 		ret = change_list(list, undo);
 		if (ret)
@@ -239,14 +288,18 @@ static void drop(struct undo_list *list)
 	free(undo);
 }
 
-static int run_list(struct undo_list *list)
+/* With AT_ONCE, it ends at a folder in use, which stays the last one of the list. */
+static int run_list(struct undo_list *list, int ms)
 {
 	struct undo *undo;
 	int ret = 0;
 
 	while ((undo = list->last)) {
-		int one = undo_one(list, undo);
+		int one = undo->kind == REMOVE ? undo_folder(list, undo->path, ms) :
+			  undo_one(list, undo);
 
+		if (one == -EBUSY && undo->kind == REMOVE && ms == AT_ONCE)
+			return one;
 		ret = ret ? ret : one;
 		drop(list);
 	}
@@ -342,10 +395,15 @@ static void keep(const struct undo_list *command, int fd)
 	char *data = read_to_end(fd, &size);
 
 	if (data && !parse_entries(&list, &recording, data, size)) {
-		run_list(&list);
-		/* Do this last: it may take long where the file system has to copy. */
+		run_list(&list, AT_ONCE);
+		/* With this lock, the folder is not left behind: see session.c. */
+		if (list.last)
+			lock_list(list.top, list.last->path);
+		/* Do this late: it may take long where the file system has to copy. */
 		if (recording)
 			finish_recording(recording);
+		/* The command of a recorder may have a file open for as long as it runs. */
+		run_list(&list, UNTIL_GONE);
 	}
 	free(data);
 	_exit(0);
@@ -480,7 +538,7 @@ void undo_add_recording(struct undo_list *list, const char *path)
 
 int undo_all(struct undo_list *list)
 {
-	int ret = run_list(list);
+	int ret = run_list(list, FOR_A_WHILE);
 	uint32_t done = 0;
 
 	if (list->top >= 0)

@@ -30,7 +30,9 @@ int undo_begin(struct undo_list *list, const char *top);
 
 /*
  * Add an entry: write @value to the file @path, or, if @value is NULL, remove the folder
- * @path. Of several entries for the same @path only the first one counts.
+ * @path, of an instance. If a process has a file of that open, tracing ends there at once;
+ * the command tries for 2 seconds to remove it, and the keeper until it is gone. Of several
+ * entries for the same @path only the first one counts.
  */
 int undo_add(struct undo_list *list, const char *path, const char *value);
 

@@ -102,6 +102,81 @@ static void test_command_killed(void)
 	CHECK(setting_is("before") && !folder_is_there());
 }
 
+/* ---- A folder in use ---- */
+
+__typeof__(unlinkat) __real_unlinkat;
+
+static bool is_there(const char *path)
+{
+	return !faccessat(top_fd, path, F_OK, 0);
+}
+
+/* The kernel removes an instance with all in it, unless a process has a file of it open. */
+int __wrap_unlinkat(int dir, const char *path, int flags)
+{
+	if (flags & AT_REMOVEDIR && is_there("in_use")) {
+		errno = EBUSY;
+		return -1;
+	}
+	if (flags & AT_REMOVEDIR && is_there("folder/events")) {
+		__real_unlinkat(top_fd, "folder/events/enable", 0);
+		__real_unlinkat(top_fd, "folder/events", AT_REMOVEDIR);
+		__real_unlinkat(top_fd, "folder/tracing_on", 0);
+	}
+	return __real_unlinkat(dir, path, flags);
+}
+
+static bool has_zero(const char *path)
+{
+	char text[4] = "";
+	int fd = openat(top_fd, path, O_RDONLY);
+
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0 && !close(fd));
+	return !strcmp(text, "0");
+}
+
+/* The list of a session with an instance of its own, which another process uses. */
+static void begin_in_use(struct undo_list *list)
+{
+	CHECK(!undo_begin(list, top) && !undo_add(list, "folder", NULL));
+	CHECK(!mkdirat(top_fd, "folder", 0700) && !mkdirat(top_fd, "folder/events", 0700));
+	make_file(top, "folder/tracing_on", "1");
+	make_file(top, "folder/events/enable", "1");
+	make_file(top, "in_use", "");
+}
+
+/* It ends soon, and the instance stays, but traces nothing. */
+static void test_in_use(void)
+{
+	struct undo_list list;
+
+	begin_in_use(&list);
+	CHECK(undo_all(&list) == -EBUSY && folder_is_there());
+	CHECK(has_zero("folder/tracing_on") && has_zero("folder/events/enable"));
+	CHECK(!unlinkat(top_fd, "in_use", 0) && !unlinkat(top_fd, "folder", AT_REMOVEDIR));
+}
+
+/* The keeper has the time to wait longer than the command would. */
+static void test_killed_in_use(void)
+{
+	struct undo_list list;
+	pid_t pid = fork();
+
+	if (!pid) {
+		begin_in_use(&list);
+		raise(SIGKILL);
+	}
+	CHECK(was_killed(pid));
+	for (int i = 0; i < 600 && !has_zero("folder/events/enable"); i++)
+		usleep(100000);
+	sleep(4);
+	CHECK(has_zero("folder/tracing_on") && has_zero("folder/events/enable"));
+	CHECK(folder_is_there() && !unlinkat(top_fd, "in_use", 0));
+	for (int i = 0; i < 600 && folder_is_there(); i++)
+		usleep(100000);
+	CHECK(!folder_is_there());
+}
+
 /* What could not be made, as it was there before, stays. */
 static void test_dropped(void)
 {
@@ -317,6 +392,8 @@ int main(int argc, char **argv)
 	test_all_well();
 	test_keeper_killed();
 	test_command_killed();
+	test_in_use();
+	test_killed_in_use();
 	test_dropped();
 	test_killed_while_telling();
 	test_not_changed();
