@@ -447,7 +447,7 @@ static int count_batch(struct stream *s, struct tracemap_cpu *cpu, unsigned long
 /*
  * Count the events of the CPU with index @i that were read and not printed, or, with @all, are
  * left. Behind what was read ahead there is the batch in hand. Where events were overwritten behind
- * that, one more batch tells how many. An observer, which takes nothing by that, always looks at it.
+ * that, one more batch tells how many. An observer takes nothing by that, and always looks at it.
  */
 static unsigned long long count_left(struct stream *s, unsigned int i, bool all)
 {
