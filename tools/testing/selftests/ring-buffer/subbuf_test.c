@@ -772,6 +772,26 @@ TEST_F(large, trace_pipe_raw_splices_whole_sub_buffers)
 	free(page);
 }
 
+/* READ-25: After short reads there is a rest on Linux 6.12, which the third read gives. */
+TEST_F(large, splice_goes_on_after_short_reads)
+{
+	unsigned char *page = malloc(self->subbuf);
+	int pipes[2];
+
+	ASSERT_NE(NULL, page);
+	ASSERT_EQ(0, pipe(pipes));
+	ASSERT_LE((int)self->subbuf, fcntl(pipes[1], F_SETPIPE_SZ, self->subbuf));
+	ASSERT_LT(0, write_bytes(&self->ti, 5 * self->subbuf, EVENT_LARGE));
+	EXPECT_LT(0, read(self->fd, page, 6270));
+	EXPECT_LT(0, read(self->fd, page, 6270));
+	EXPECT_LT(0, read(self->fd, page, self->subbuf));
+	EXPECT_EQ(self->subbuf, splice(self->fd, NULL, pipes[1], NULL, self->subbuf,
+				       SPLICE_F_NONBLOCK));
+	close(pipes[0]);
+	close(pipes[1]);
+	free(page);
+}
+
 /* SUBBUF-13 */
 TEST_F(large, splice_of_less_than_a_sub_buffer_is_refused_with_EINVAL)
 {
