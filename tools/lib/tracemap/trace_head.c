@@ -539,32 +539,13 @@ static bool skip_system(FILE *file)
 	return skip_string(file) && skip_counted(file, skip64);
 }
 
-/* Of a list of clocks, "[local] global ...", the one in brackets; see trace_head_find(). */
-static bool may_go_back(const char *list)
-{
-	return strstr(list, "[uptime]") || strstr(list, "[tai]");
-}
-
-static bool look_at_clock(FILE *file, uint32_t size, struct trace_head_found *found)
-{
-	char list[256] = "";
-	uint32_t n = size < sizeof(list) ? size : sizeof(list) - 1;
-
-	if (!get(file, list, n))
-		return false;
-	found->clock_goes_back = may_go_back(list);
-	return skip(file, size - n);
-}
-
 /* Returns whether one of the options says that this library wrote them. */
-static bool look_at_options(FILE *file, struct trace_head_found *found)
+static bool skip_options(FILE *file)
 {
 	char name[sizeof("tracemap ") - 1];
 	bool is_ours = false;
 	uint32_t size;
 	uint16_t id;
-
-	found->clock_goes_back = false;
 
 	while (get(file, &id, sizeof(id)) && id) {
 		if (!get(file, &size, sizeof(size)))
@@ -573,7 +554,7 @@ static bool look_at_options(FILE *file, struct trace_head_found *found)
 			is_ours = !memcmp(name, version, sizeof(name));
 			size -= sizeof(name);
 		}
-		if (id == OPTION_TRACECLOCK ? !look_at_clock(file, size, found) : !skip(file, size))
+		if (!skip(file, size))
 			return false;
 	}
 	return is_ours;
@@ -619,7 +600,7 @@ bool trace_head_find(FILE *file, struct trace_head_found *found)
 	    !skip_counted(file, skip64) ||		/* formats of tracers */
 	    !skip_counted(file, skip_system) ||
 	    !skip32(file) || !skip32(file) || !skip64(file) ||	/* names */
-	    !get(file, &found->nr_cpus, 4) || !skip_string(file) || !look_at_options(file, found) ||
+	    !get(file, &found->nr_cpus, 4) || !skip_string(file) || !skip_options(file) ||
 	    !expect(file, "flyrecord", sizeof("flyrecord")))
 		return false;
 	found->table = ftello(file);

@@ -72,7 +72,6 @@ struct trace_head_found {
 	unsigned int nr_cpus;
 	unsigned int page_size;
 	bool page_fits;		/* header_page describes pages of this size */
-	bool clock_goes_back;	/* it may, from one page of a CPU to the next: uptime, tai */
 };
 
 /* The table's entry for a CPU: where in the file its data are */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,25 +120,17 @@ int report_damaged_head(const char *path, const char *name)
  * @file: the file
  * @copy: the copy for libtracecmd, or -1
  * @format: the layout of a page
- * @in_order: the clock does not go back, so each page begins when the one before has ended
  * @page: the page that is looked at
- * @end: the time of its last record
- * @before: the page before
- * @begins: when the two before began; 0: there is none
- * @ended: when the one before ended
  * @pages: how many pages of the CPU are damaged
  * @first: where the first of these is
- * @last: where the last of these is
  */
 struct search {
 	FILE *file;
 	int copy;
 	struct subbuf_format format;
-	bool in_order;
-	void *page, *before;
-	uint64_t end, begins[2], ended;
+	void *page;
 	unsigned long long pages;
-	unsigned long long first, last;
+	unsigned long long first;
 };
 
 /* The file is of a machine with longs of this size, and so are its pages. */
@@ -183,45 +174,15 @@ static bool has_bad_end(const struct search *s)
 }
 
 /* No page is written without a time: where a disk has lost one, it has zeros. */
-static bool has_bad_records(struct search *s)
+static bool has_bad_records(const struct search *s)
 {
 	struct subbuf_iter it = subbuf_begin(&s->format, s->page);
 	struct subbuf_record record;
 
 	while (subbuf_next(&it, &record))
 		;
-	s->end = it.ts;
 	return it.corrupt || has_bad_end(s) || (!subbuf_time_stamp(&s->format, s->page) &&
 						!subbuf_committed(&s->format, s->page));
-}
-
-/*
- * A page that was copied over another one begins earlier than the one before, or later than the
- * one behind. Where something else was taken for a record, the page ends too late by its time; but
- * a record that the kernel has dropped may end a nanosecond late, and there are so many at most.
- * Returns how many pages ago the one is that is wrong; -1 if none is.
- */
-static int out_of_order(const struct search *s)
-{
-	const uint64_t ts = subbuf_time_stamp(&s->format, s->page);
-	const uint32_t size = s->format.subbuf_size;
-
-	if (!s->in_order)
-		return -1;
-	if (ts < s->begins[0] || (ts == s->begins[0] && !memcmp(s->page, s->before, size)))
-		return ts > s->begins[1] && ts < s->begins[0];
-	return ts + size < s->ended ? 1 : -1;
-}
-
-static void go_on(struct search *s)
-{
-	void *page = s->before;
-
-	s->begins[1] = s->begins[0];
-	s->begins[0] = subbuf_time_stamp(&s->format, s->page);
-	s->ended = s->end;
-	s->before = s->page;
-	s->page = page;
 }
 
 /* Let the page at @at be empty in the copy. Returns 0, or a negative errno, said. */
@@ -239,34 +200,6 @@ static int empty_page(struct search *s, uint64_t at)
 	return ret ? complain(ABOUT_OUTPUT, ret, "a copy of what is there") : 0;
 }
 
-static void count(struct search *s, uint64_t at)
-{
-	if (!s->pages)
-		s->first = at;
-	s->pages += !s->pages || at != s->last;
-	s->last = at;
-}
-
-/* Look at the page at @at. Returns 0, or a negative errno, said. */
-static int look_at_page(struct search *s, uint64_t at)
-{
-	int ago;
-
-	if (has_bad_head(s)) {
-		count(s, at);
-		return empty_page(s, at);
-	}
-	if (has_bad_records(s)) {
-		count(s, at);
-		return 0;
-	}
-	ago = out_of_order(s);
-	if (ago >= 0)
-		count(s, at - ago * s->format.subbuf_size);
-	go_on(s);
-	return 0;
-}
-
 /* Returns 0, or a negative errno, said. */
 static int look_at_cpu(struct search *s, const struct trace_region *region)
 {
@@ -275,13 +208,18 @@ static int look_at_cpu(struct search *s, const struct trace_region *region)
 	int ret = 0;
 
 	s->pages = 0;
-	s->begins[0] = 0;
-	s->begins[1] = 0;
-	s->ended = 0;
 	for (; at < end && !ret && !stop_signals(); at += size) {
+		bool bad_head;
+
 		if (pread(fileno(s->file), s->page, size, at) != size)
 			break;
-		ret = look_at_page(s, at);
+		bad_head = has_bad_head(s);
+		if (!bad_head && !has_bad_records(s))
+			continue;
+		if (!s->pages++)
+			s->first = at;
+		if (bad_head)
+			ret = empty_page(s, at);
 	}
 	return ret;
 }
@@ -313,12 +251,9 @@ static int look(struct search *s, const char *name)
 		return 0;
 	s->format = format_of(&found);
 	table = trace_head_table(s->file, &found);
-	s->in_order = !found.clock_goes_back;
 	s->page = malloc(found.page_size);
-	s->before = calloc(1, found.page_size);
-	if (table && s->page && s->before)
+	if (table && s->page)
 		ret = look_at_all(s, &found, table, name);
-	free(s->before);
 	free(s->page);
 	free(table);
 	return ret;
