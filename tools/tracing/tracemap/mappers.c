@@ -116,20 +116,30 @@ static int look_at_process(struct search *s, pid_t pid)
 	return ret;
 }
 
-static int look_at_all(struct search *s)
+/* Returns the PID of the next process other than this one, or 0 behind the last. */
+static pid_t next_process(DIR *proc)
 {
 	struct dirent *entry;
-	DIR *proc = opendir("/proc");
-	int ret = 0;
 
-	if (!proc)
-		return -errno;
-	while (!ret && (entry = readdir(proc))) {
+	while ((entry = readdir(proc))) {
 		pid_t pid = isdigit(entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
 		if (pid && pid != getpid())
-			ret = look_at_process(s, pid);
+			return pid;
 	}
+	return 0;
+}
+
+static int look_at_all(struct search *s)
+{
+	DIR *proc = opendir("/proc");
+	int ret = 0;
+	pid_t pid;
+
+	if (!proc)
+		return -errno;
+	while (!ret && (pid = next_process(proc)))
+		ret = look_at_process(s, pid);
 	closedir(proc);
 	return ret;
 }
@@ -204,13 +214,11 @@ static bool uses(pid_t pid, const char *folder)
 bool mappers_find_user(struct mapper *user, const char *folder)
 {
 	DIR *proc = opendir("/proc");
-	struct dirent *entry;
+	pid_t pid;
 
 	*user = (struct mapper){ .pid = 0 };
-	while (proc && !user->pid && (entry = readdir(proc))) {
-		pid_t pid = isdigit(entry->d_name[0]) ? atoi(entry->d_name) : 0;
-
-		if (pid && pid != getpid() && uses(pid, folder))
+	while (proc && !user->pid && (pid = next_process(proc))) {
+		if (uses(pid, folder))
 			user->pid = pid;
 	}
 	if (proc)

@@ -385,8 +385,9 @@ static bool goes_away(const char *instances, const char *name, int *waits)
 }
 
 /*
- * Nobody reads what an instance that is left traces. But if it is locked, its keeper waits until
- * it can remove it; or its session runs, and the PID is of another namespace.
+ * Stop the tracing that a killed session has left on, as no reader takes the events. A locked
+ * instance is left alone: the second process of its session waits until it can remove it, or the
+ * session still runs, and its PID is of another namespace.
  */
 static void switch_off_leftover(const char *path)
 {
@@ -394,13 +395,9 @@ static void switch_off_leftover(const char *path)
 
 	if (dir < 0)
 		return;
-	if (!flock(dir, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) {
-		bool off = !write_file(dir, "tracing_on", "0", true);
-
-		write_file(dir, "events/enable", "0", true);
+	if (!flock(dir, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
 		say("a session that has ended left an instance behind%s: rmdir %s",
-		    off ? ", in which tracing is off now" : "", path);
-	}
+		    stop_tracing(dir, ".") ? ", in which tracing is off now" : "", path);
 	close(dir);
 }
 

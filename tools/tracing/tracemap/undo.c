@@ -71,18 +71,21 @@ static int try_to_remove(int top, const char *path)
 	return errno == EINTR ? -EBUSY : -errno;
 }
 
-/* What keeps the folder of an instance from being removed must not keep it tracing. */
-static void stop_tracing(int top, const char *folder)
+static int write_below(int top, const char *folder, const char *file, const char *value)
 {
-	static const char * const off[][2] = {
-		{ "tracing_on", "0" }, { "events/enable", "0" }, { "current_tracer", "nop" },
-	};
 	char path[PATH_MAX];
 
-	for (unsigned int i = 0; i < sizeof(off) / sizeof(off[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, off[i][0]);
-		write_file(top, path, off[i][1], true);
-	}
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	return write_file(top, path, value, true);
+}
+
+bool stop_tracing(int top, const char *folder)
+{
+	bool is_off = !write_below(top, folder, "tracing_on", "0");
+
+	write_below(top, folder, "events/enable", "0");
+	write_below(top, folder, "current_tracer", "nop");
+	return is_off;
 }
 
 /* Returns -EBUSY if a process had a file of it open all the time, @ms at most. */
@@ -91,6 +94,7 @@ static int remove_folder(int top, const char *path, int ms)
 	const uint64_t start = now_ns();
 	int ret = try_to_remove(top, path), wait = FIRST_WAIT_MS;
 
+	/* What keeps the folder of an instance from being removed must not keep it tracing. */
 	if (ret == -EBUSY)
 		stop_tracing(top, path);
 	while (ret == -EBUSY && (ms < 0 || now_ns() - start < ms * 1000000ULL)) {

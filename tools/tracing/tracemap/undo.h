@@ -58,6 +58,9 @@ void undo_add_recording(struct undo_list *list, const char *path);
 /* Restore everything, and end the keeper. Returns 0, or the first error and a message. */
 int undo_all(struct undo_list *list);
 
+/* Turn tracing, events and tracer off in an instance. Returns whether tracing is off. */
+bool stop_tracing(int top, const char *folder);
+
 /* Write all of @value to the file; with @truncate, which lists need, empty it before. */
 int write_file(int top, const char *path, const char *value, bool truncate);
 
