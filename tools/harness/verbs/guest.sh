@@ -206,7 +206,7 @@ for number in SMP LIMIT; do
 done
 
 [ -n "${DISK:-}" ] || make_initrd "${1:-}"
-say "-- guest: ${DISK:-$flavour kernel}, ${SMP:-2} CPUs, ${MEM:-1G}, $accel (console: $console)"
+say "-- guest: ${DISK:-$flavour kernel${SERIES:+ (SERIES=$SERIES)}}, ${SMP:-2} CPUs, ${MEM:-1G}, $accel (console: $console)"
 status=0
 if [ $# -eq 0 ] && [ -z "${DISK:-}" ]; then
 	[ "$shell" = yes ] || die "there is no shell for $flavour" "Name programs in the folder WITH=."

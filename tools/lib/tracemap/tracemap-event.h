@@ -7,7 +7,7 @@
  *
  *	ret = tracemap_find_dir(&dir, "mine");
  *	ret = tracemap_decoder_new(&d, dir);
- *	tracemap_text_header(d, &line);
+ *	tracemap_text_header(d, NULL, &line);
  *	while (tracemap_merge_next(m, &rec) > 0)
  *		tracemap_text(d, &rec, &line);
  *	fwrite(line.text, 1, line.length, stdout);

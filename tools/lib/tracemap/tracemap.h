@@ -687,11 +687,11 @@ struct tracemap_merge_options {
 /**
  * tracemap_merge_new - begin a merge
  * @m: set to a new handle; left alone on failure
- * @options: how to merge; NULL for a delay of 10 milliseconds
+ * @options: how to merge, or NULL for the usual delay
  *
- * If @options is NULL, and the merge has only CPUs whose buffers have a live index, the
- * delay is 1 millisecond, but the merge ends at most 100 waits a second: each wait that
- * ends wakes the caller, which writes events where idling, timers or scheduling are
+ * The usual delay is 10 milliseconds. It is 1 millisecond if the merge has only CPUs whose
+ * buffers have a live index; but then the merge ends at most 100 waits a second: each wait
+ * that ends wakes the caller, which writes events where idling, timers or scheduling are
  * traced, and these have to wait as well.
  *
  * Return: 0, or a negative errno
