@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # checks/man.sh: the library's manual pages are well formed and name everything
-# that is public, once; their examples compile, as C and as C++. Those that need
-# no kernel are run.
+# that is public, once; their examples compile, as C and as C++, and those that the
+# headers begin with. Those that need no kernel are run.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"
@@ -45,6 +45,23 @@ languages()
 {
 	example "$1" 'c gnu99' "$work/bin/$(basename "$1" .3)"
 	example "$1" 'c++ c++11' "$work/bin/cxx"
+}
+
+# The lines that a header begins with, in a function that declares what they take for granted.
+head_example()
+{
+	{
+		printf '#include <%s>\n' stdio.h tracemap.h "$1"
+		echo 'void use(int, uint64_t, const void *, size_t, uint64_t);'
+		echo 'void head(int ret, char *dir, struct tracemap_merge *m, struct tracemap_record rec);'
+		echo 'void head(int ret, char *dir, struct tracemap_merge *m, struct tracemap_record rec)'
+		echo '{ {'
+		awk '/^ \*\t/ { print substr($0, 4); n++; next } n && !/^ \*$/ { exit }' "$library/$1"
+		echo '} (void)ret; (void)dir; (void)m; (void)rec; }'
+	} >"$work/head.c"
+	[ "$(wc -l <"$work/head.c")" -gt 12 ]
+	# shellcheck disable=SC2046 # they are words
+	gcc -O2 -Wall -Wextra -Werror -c -o "$work/head.o" "$work/head.c" $(pc --cflags libtracemap-event)
 }
 
 # ---- Examples that need no kernel ----
@@ -115,11 +132,14 @@ scratch
 mkdir "$work/bin"
 step "installing the library" man install_library
 make_files
-echo "1..$((2 * ${#pages[@]} + 7))"
+echo "1..$((2 * ${#pages[@]} + 9))"
 for page in "${pages[@]}"; do
 	name=$(basename "$page")
 	check "man: $name is well formed" lint "$(made "$page")"
 	check "man: the example of $name compiles, as C and as C++" languages "$page"
+done
+for name in tracemap.h tracemap-event.h; do
+	check "man: what $name begins with compiles" head_example "$name"
 done
 check "man: all that is public is named on one page, which is installed" named_once
 check "man: the example of subbuf.3 prints events and losses" \
