@@ -346,29 +346,23 @@ static void say_cut(const struct report *r, const struct report_cut *cut)
 	    (unsigned long long)cut->missing / 1024, then);
 }
 
-/* Returns 0; or a negative errno, said. */
-static int mend_cut(struct report *r)
+/* Let libtracecmd read what is there. Returns 0; or a negative errno, said. */
+static int mend(struct report *r)
 {
+	struct report_head head;
 	struct report_cut cut;
+	int ret = report_head_open(&head, r->path, r->opt.file);
 
-	r->copy = report_cut(r->path, &cut);
-	if (r->copy == -ENOENT)
-		return 0;
-	if (r->copy < 0)
-		return r->copy;
-	say_cut(r, &cut);
-	name_by_number(r, r->copy);
-	return 0;
-}
-
-/* Returns 0; or a negative errno, said. */
-static int mend_damage(struct report *r)
-{
-	int ret = report_damage(r->path, r->opt.file, &r->copy);
-
+	if (!ret)
+		ret = report_cut(&head, &cut, &r->copy);
+	if (ret > 0)
+		say_cut(r, &cut);
+	if (ret >= 0)
+		ret = report_damage(&head, r->opt.file, &r->copy);
 	r->damaged = ret > 0;
 	if (r->copy >= 0)
 		name_by_number(r, r->copy);
+	report_head_close(&head);
 	return ret < 0 ? ret : 0;
 }
 
@@ -380,8 +374,7 @@ static struct tracecmd_input *open_file(struct report *r)
 {
 	struct tracecmd_input *file;
 
-	if (check_file(r) || report_damaged_head(r->path, r->opt.file) || mend_cut(r) ||
-	    mend_damage(r))
+	if (check_file(r) || mend(r))
 		return NULL;
 	file = tracecmd_open_head(r->path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (file && !tracecmd_init_data(file))

@@ -4,15 +4,14 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "advice.h"
 #include "report_cut.h"
+#include "report_damage.h"
 #include "temp_file.h"
 #include "trace_dat_send.h"
-#include "trace_head.h"
 
 /* Tell of a CPU what is there of its data, in whole pages. */
 static void clip(struct trace_region *region, uint64_t file_size, uint32_t page_size,
@@ -63,34 +62,19 @@ int report_copy(int from, const void *data, size_t size, uint64_t at)
 			temp_folder());
 }
 
-static int copy_if_cut(int fd, const struct trace_head_found *found, struct trace_region *table,
-		       struct report_cut *cut)
+int report_cut(struct report_head *head, struct report_cut *cut, int *copy)
 {
-	const size_t size = found->nr_cpus * sizeof(*table);
+	const struct trace_head_found *found = &head->found;
 	struct stat st;
 
-	if (fstat(fd, &st))
-		return -ENOENT;
-	for (unsigned int i = 0; i < found->nr_cpus; i++)
-		clip(&table[i], st.st_size, found->page_size, cut);
-	return cut->missing ? report_copy(fd, table, size, found->table) : -ENOENT;
-}
-
-int report_cut(const char *path, struct report_cut *cut)
-{
-	struct trace_head_found found;
-	FILE *file = fopen(path, "re");
-	struct trace_region *table;
-	int ret = -ENOENT;
-
 	*cut = (struct report_cut){ 0 };
-	if (file && trace_head_find(file, &found)) {
-		table = trace_head_table(file, &found);
-		if (table)
-			ret = copy_if_cut(fileno(file), &found, table, cut);
-		free(table);
-	}
-	if (file)
-		fclose(file);
-	return ret;
+	if (!head->table || fstat(fileno(head->file), &st))
+		return 0;
+	for (unsigned int i = 0; i < found->nr_cpus; i++)
+		clip(&head->table[i], st.st_size, found->page_size, cut);
+	if (!cut->missing)
+		return 0;
+	*copy = report_copy(fileno(head->file), head->table,
+			    found->nr_cpus * sizeof(*head->table), found->table);
+	return *copy < 0 ? *copy : 1;
 }

@@ -19,11 +19,14 @@ struct report_cut {
 	uint64_t missing;
 };
 
+struct report_head;
+
 /*
- * Returns a descriptor of the copy, which has no name; -ENOENT if the file was not cut, or if
- * it is of another form than tracemap writes uncompressed; or another negative errno, said.
+ * Returns whether the file was cut; then @copy becomes the descriptor of a copy without a name,
+ * and @head and that have a table of what is there. Or returns a negative errno, said. Of a file
+ * without a table it is not known.
  */
-int report_cut(const char *path, struct report_cut *cut);
+int report_cut(struct report_head *head, struct report_cut *cut, int *copy);
 
 /*
  * Copy a file to one without a name, and write @size bytes of @data there at @at. Returns its

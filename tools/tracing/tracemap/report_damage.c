@@ -77,40 +77,44 @@ static bool is_laid_out(const struct trace_head_found *found, const struct trace
 	return file_size < (end ? end : first_max) + found->page_size;
 }
 
-static bool has_bad_table(FILE *file, const struct trace_head_found *found, uint64_t file_size)
+/* Returns what is wrong with it, or NULL. */
+static const char *judge(struct report_head *head, uint64_t file_size)
 {
-	struct trace_region *table = trace_head_table(file, found);
-	bool bad = table && !is_laid_out(found, table, file_size);
-
-	free(table);
-	return bad;
+	if (!head->found.page_fits)
+		return "its page size does not fit its header_page";
+	if (head->found.nr_cpus > file_size / sizeof(*head->table))
+		return "no file of its size is of so many CPUs";
+	head->table = trace_head_table(head->file, &head->found);
+	if (head->table && !is_laid_out(&head->found, head->table, file_size))
+		return "the data of its CPUs are not where its table says";
+	return NULL;
 }
 
-int report_damaged_head(const char *path, const char *name)
+int report_head_open(struct report_head *head, const char *path, const char *name)
 {
-	FILE *file = fopen(path, "re");
-	struct trace_head_found found;
 	const char *what = NULL;
 	struct stat st;
-	bool bad;
 
-	if (!file)
+	*head = (struct report_head){ .file = fopen(path, "re") };
+	if (!head->file)
 		return 0;
-	bad = has_bad_page_size(file, name);
-	rewind(file);
-	if (!bad && trace_head_find(file, &found) && !fstat(fileno(file), &st)) {
-		if (!found.page_fits)
-			what = "its page size does not fit its header_page";
-		else if (found.nr_cpus > st.st_size / sizeof(struct trace_region))
-			what = "no file of its size is of so many CPUs";
-		else if (has_bad_table(file, &found, st.st_size))
-			what = "the data of its CPUs are not where its table says";
-	}
-	if (what)
-		say("%s: its head is damaged, as %s: copy it once more from where it was recorded",
-		    name, what);
-	fclose(file);
-	return bad || what ? -EBADMSG : 0;
+	if (has_bad_page_size(head->file, name))
+		return -EBADMSG;
+	rewind(head->file);
+	if (trace_head_find(head->file, &head->found) && !fstat(fileno(head->file), &st))
+		what = judge(head, st.st_size);
+	if (!what)
+		return 0;
+	say("%s: its head is damaged, as %s: copy it once more from where it was recorded",
+	    name, what);
+	return -EBADMSG;
+}
+
+void report_head_close(struct report_head *head)
+{
+	free(head->table);
+	if (head->file)
+		fclose(head->file);
 }
 
 /* ---- The pages ---- */
@@ -241,31 +245,18 @@ static int look_at_all(struct search *s, const struct trace_head_found *found,
 	return ret ? ret : damaged;
 }
 
-static int look(struct search *s, const char *name)
+int report_damage(const struct report_head *head, const char *name, int *copy)
 {
-	struct trace_head_found found;
-	struct trace_region *table;
+	struct search s = { .file = head->file, .copy = *copy };
 	int ret = 0;
 
-	if (!trace_head_find(s->file, &found))
+	if (!head->table)
 		return 0;
-	s->format = format_of(&found);
-	table = trace_head_table(s->file, &found);
-	s->page = malloc(found.page_size);
-	if (table && s->page)
-		ret = look_at_all(s, &found, table, name);
-	free(s->page);
-	free(table);
-	return ret;
-}
-
-int report_damage(const char *path, const char *name, int *copy)
-{
-	struct search s = { .file = fopen(path, "re"), .copy = *copy };
-	int ret = s.file ? look(&s, name) : 0;
-
-	if (s.file)
-		fclose(s.file);
+	s.format = format_of(&head->found);
+	s.page = malloc(head->found.page_size);
+	if (s.page)
+		ret = look_at_all(&s, &head->found, head->table, name);
+	free(s.page);
 	*copy = s.copy;
 	return ret;
 }
