@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * The clock by which the library and the command wait and measure, and that of the user.
+ * The clock by which the library and the command wait and measure, that of the user, and the
+ * names of those of time stamps.
  */
 #ifndef _TRACEMAP_CLOCK_H
 #define _TRACEMAP_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 /* CLOCK_MONOTONIC, in nanoseconds. */
@@ -24,6 +27,20 @@ static inline void time_of_day(char text[sizeof("23:59:59")])
 	struct tm tm;
 
 	strftime(text, sizeof("23:59:59"), "%T", localtime_r(&now, &tm));
+}
+
+/* Some clocks do not count nanoseconds. @clock: a name, or a list with brackets around it */
+static inline bool clock_counts_ns(const char *clock)
+{
+	static const char * const counts[] = { "counter", "uptime", "x86-tsc", "ppc-tb" };
+	const char *name = strchr(clock, '[') ? strchr(clock, '[') + 1 : clock;
+	size_t length = strcspn(name, "]\n");
+
+	for (unsigned int i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		if (strlen(counts[i]) == length && !strncmp(name, counts[i], length))
+			return false;
+	}
+	return true;
 }
 
 #endif /* _TRACEMAP_CLOCK_H */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "event_program.h"
 #include "read_file.h"
 
@@ -72,13 +73,6 @@ struct event_bytes event_field_bytes(struct tep_format_field *field,
 	bytes.data += offset;
 	bytes.length = length;
 	return bytes;
-}
-
-/* libtraceevent calls every array of bytes a string. */
-bool event_is_text(const struct tep_format_field *field)
-{
-	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
-		!strstr(field->type, "unsigned");
 }
 
 /* The format of a probe's array, "s32 name[]", does not tell how many elements it has. */
@@ -393,24 +387,10 @@ int event_find_common(struct tracemap_decoder *d)
 	return 0;
 }
 
-/* Some clocks do not count nanoseconds. @clock: a name, or a list with brackets around it */
-bool event_clock_in_ns(const char *clock)
-{
-	static const char * const counts[] = { "counter", "uptime", "x86-tsc", "ppc-tb" };
-	const char *name = strchr(clock, '[') ? strchr(clock, '[') + 1 : clock;
-	size_t length = strcspn(name, "]\n");
-
-	for (unsigned int i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		if (strlen(counts[i]) == length && !strncmp(name, counts[i], length))
-			return false;
-	}
-	return true;
-}
-
 static bool clock_in_ns(const struct tracemap_decoder *d)
 {
 	char *text = event_read_file(d->dir, "trace_clock", NULL);
-	bool in_ns = !text || event_clock_in_ns(text);
+	bool in_ns = !text || clock_counts_ns(text);
 
 	free(text);
 	return in_ns;

@@ -162,7 +162,6 @@ void event_flags(const struct tracemap_decoder *d, const struct tracemap_record 
 		 char flags[6]);
 
 /* event.c */
-bool event_clock_in_ns(const char *clock);
 int event_find_common(struct tracemap_decoder *d);
 struct event_format *event_format(struct tracemap_decoder *d, int id);
 
@@ -194,9 +193,15 @@ static inline uint64_t event_load(const unsigned char *data, uint32_t size)
 	}
 }
 
+/* libtraceevent calls every array of bytes a string. */
+static inline bool event_is_text(const struct tep_format_field *field)
+{
+	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
+		!strstr(field->type, "unsigned");
+}
+
 struct event_bytes event_field_bytes(struct tep_format_field *field,
 				     const struct tracemap_record *rec);
-bool event_is_text(const struct tep_format_field *field);
 int event_element_size(const struct tep_format_field *field);
 bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
 		  uint64_t *value);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "event.h"
 
 const char *event_tep_comm(const struct tracemap_decoder *d, int pid)
@@ -95,7 +96,7 @@ static int set_up(struct tracemap_decoder *d, struct tep_handle *tep, const char
 	d->sizes = calloc(NR_SIZES, sizeof(*d->sizes));
 	if (!d->sizes || event_comms_init(d))
 		return -ENOMEM;
-	d->in_ns = !clock || event_clock_in_ns(clock);
+	d->in_ns = !clock || clock_counts_ns(clock);
 	return event_graph_init(d, tracer ? tracer : "nop");
 }
 

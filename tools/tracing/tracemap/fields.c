@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <event-parse.h>
-
+#include "event.h"
 #include "fields.h"
 
 #define NR_IDS	65536	/* an id has 16 bits */
@@ -33,20 +32,13 @@ static bool is_number(const struct tep_format_field *field)
 		(field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
 }
 
-/* libtraceevent calls every array of bytes a string. */
-static bool is_text(const struct tep_format_field *field)
-{
-	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
-		!strstr(field->type, "unsigned");
-}
-
 static enum field_kind kind_of(const struct tep_format_field *field)
 {
 	if (!field)
 		return FIELD_NONE;
 	if (is_number(field))
 		return FIELD_NUMBER;
-	if (!is_text(field))
+	if (!event_is_text(field))
 		return FIELD_NONE;
 	if (!(field->flags & TEP_FIELD_IS_DYNAMIC))
 		return FIELD_ARRAY;

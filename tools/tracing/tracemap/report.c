@@ -17,6 +17,7 @@
 #include <trace-cmd.h>
 
 #include "advice.h"
+#include "clock.h"
 #include "event_filter.h"
 #include "events.h"
 #include "losses.h"
@@ -572,18 +573,6 @@ static int select_cpus(struct report *r)
 	return 0;
 }
 
-/* Clocks whose time stamps are printed as what they count, and not in seconds. */
-static bool counts(const char *clock)
-{
-	static const char * const counting[] = { "counter", "uptime", "x86-tsc", "ppc-tb" };
-
-	for (unsigned int i = 0; clock && i < sizeof(counting) / sizeof(counting[0]); i++) {
-		if (!strcmp(clock, counting[i]))
-			return true;
-	}
-	return false;
-}
-
 static uint64_t after(uint64_t ts, uint64_t more)
 {
 	return ts < UINT64_MAX - more ? ts + more : UINT64_MAX;
@@ -595,7 +584,7 @@ static uint64_t after(uint64_t ts, uint64_t more)
  */
 static int select_times(struct report *r, const char *clock)
 {
-	bool counted = counts(clock);
+	bool counted = clock && !clock_counts_ns(clock);
 	unsigned int digits = 9;
 
 	if (r->opt.from && value_time("--from", r->opt.from, counted, &r->from, &digits))
