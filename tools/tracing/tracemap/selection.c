@@ -318,22 +318,6 @@ static int check_cpus(const struct selection *sel, struct session *session)
 	return selection_check_cpus(sel, session_dir(session));
 }
 
-/* Whether @word is in a list such as "nop function", or "[local] global". */
-static bool has_word(const char *text, const char *word)
-{
-	static const char between[] = " \t\n[]";
-	size_t length = strlen(word);
-
-	if (!length || strpbrk(word, between))
-		return false;
-	for (const char *at = text; at && (at = strstr(at, word)); at++) {
-		if ((at == text || strchr(between, at[-1])) &&
-		    (!at[length] || strchr(between, at[length])))
-			return true;
-	}
-	return false;
-}
-
 /* A list that cannot be read is no reason: the kernel will judge. */
 static int check_clock(const struct selection *sel, struct session *session)
 {
@@ -343,7 +327,7 @@ static int check_clock(const struct selection *sel, struct session *session)
 	if (!sel->clock)
 		return 0;
 	clocks = session_get(session, "trace_clock");
-	if (clocks && !has_word(clocks, sel->clock)) {
+	if (clocks && !text_file_has_word(clocks, sel->clock)) {
 		say("there is no clock \"%s\"; there are: %s", sel->clock, clocks);
 		ret = -EINVAL;
 	}
@@ -360,9 +344,10 @@ static int check_tracer(const struct selection *sel, struct session *session)
 		return 0;
 	here = session_get(session, "available_tracers");
 	known = session_get(session, "../../available_tracers");
-	if (here && !has_word(here, sel->tracer)) {
+	if (here && !text_file_has_word(here, sel->tracer)) {
 		ret = -EINVAL;
-		if (strcmp(session_name(session), SESSION_TOP) && has_word(known, sel->tracer))
+		if (strcmp(session_name(session), SESSION_TOP) &&
+		    text_file_has_word(known, sel->tracer))
 			say("the tracer %s works at the top level only, not in an instance: use -i /",
 			    sel->tracer);
 		else

@@ -30,6 +30,19 @@ uint64_t text_file_buffer_kib(const char *text)
 	return strtoull(expanded ? expanded + strlen(mark) : text, NULL, 10);
 }
 
+bool text_file_has_word(const char *text, const char *word)
+{
+	static const char between[] = " \t\n[]";
+	size_t length, wanted = strlen(word);
+
+	for (; text && *text; text += length + !length) {
+		length = strcspn(text, between);
+		if (length && length == wanted && !memcmp(text, word, length))
+			return true;
+	}
+	return false;
+}
+
 bool text_file_nothing_traced(const char *dir)
 {
 	char events[64], tracer[64];

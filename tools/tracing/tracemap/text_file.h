@@ -22,6 +22,9 @@ int text_file_read(const char *dir, const char *file, char *text, size_t size);
  */
 uint64_t text_file_buffer_kib(const char *text);
 
+/* Whether @word is in a list such as "nop function", or "[local] global"; a NULL one has none. */
+bool text_file_has_word(const char *text, const char *word);
+
 /* Whether no event is enabled in the instance @dir, and no tracer is set; false if unknown. */
 bool text_file_nothing_traced(const char *dir);
 

@@ -28,6 +28,7 @@
 #include "mappers.h"
 #include "read_file.h"
 #include "trace_dat.h"
+#include "text_file.h"
 #include "undo.h"
 #include "write_all.h"
 
@@ -152,18 +153,6 @@ static void tell_keeper(const struct undo_list *list, const char *path, enum kin
 
 /* ---- The list of PIDs, which other commands change as well ---- */
 
-static bool has_word(const char *text, const char *word)
-{
-	static const char between[] = "\n ";
-	size_t length = strlen(word);
-
-	for (; *text; text += strcspn(text, between), text += strspn(text, between)) {
-		if (strcspn(text, between) == length && !memcmp(text, word, length))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Keep the PIDs of @text that are not among @others, one a line, for which its last word needs
  * room for a newline behind it. An empty list may read as "no pid". Returns whether there were
@@ -177,7 +166,7 @@ static bool keep_other_pids(char *text, const char *others)
 	while ((word = strsep(&rest, "\n "))) {
 		size_t length = strlen(word);
 
-		if (has_word(others, word)) {
+		if (text_file_has_word(others, word)) {
 			found = true;
 		} else if (length && strspn(word, "0123456789") == length) {
 			memmove(to, word, length);
