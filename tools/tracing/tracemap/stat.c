@@ -28,7 +28,6 @@
 #define CHORES_NS		(5 * 1000000000ULL)
 #define HEADER_EVERY		20	/* tables of rows */
 #define INTERVAL_MIN		0.01
-#define INTERVAL_MAX		86400
 
 enum form {
 	FORM_SCREEN,
@@ -427,16 +426,6 @@ static int add_instance(struct options *opt, const char *name)
 	return 0;
 }
 
-static int parse_interval(double *interval, const char *text)
-{
-	if (value_seconds("-d", text, interval))
-		return -EINVAL;
-	if (*interval >= INTERVAL_MIN && *interval <= INTERVAL_MAX)
-		return 0;
-	say("\"%s\" is no interval: it is from %g to %d seconds", text, INTERVAL_MIN, INTERVAL_MAX);
-	return -EINVAL;
-}
-
 static int parse_option(struct options *opt, int option)
 {
 	switch (option) {
@@ -446,7 +435,7 @@ static int parse_option(struct options *opt, int option)
 		opt->all = true;
 		return 0;
 	case 'd':
-		return parse_interval(&opt->interval, optarg);
+		return value_interval(optarg, INTERVAL_MIN, &opt->interval);
 	case 'n':
 		return value_count("-n", optarg, &opt->count);
 	case 'r':

@@ -36,7 +36,6 @@
 #define HEADER_EVERY	20	/* tables of rows */
 #define ROWS		20	/* of a table that is neither a screen nor JSON */
 #define INTERVAL_MIN	0.05
-#define INTERVAL_MAX	86400
 
 struct options {
 	struct selection sel;
@@ -1012,15 +1011,6 @@ static void help(FILE *to)
 	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage.\n", to);
 }
 
-static int parse_interval(double *interval, const char *text)
-{
-	if (value_seconds("-d", text, interval))
-		return -EINVAL;
-	if (*interval >= INTERVAL_MIN && *interval <= INTERVAL_MAX)
-		return 0;
-	return value_wrong("-d", text, "an interval is from 50ms to a day");
-}
-
 /* getopt_long() takes one argument for an option: the second one is the next word. */
 static int parse_between(struct top *top, int argc, char **argv)
 {
@@ -1050,7 +1040,7 @@ static int parse_option(struct options *opt, int option)
 		opt->key = optarg;
 		return 0;
 	case 'd':
-		return parse_interval(&opt->interval, optarg);
+		return value_interval(optarg, INTERVAL_MIN, &opt->interval);
 	case 'n':
 		return value_count("-n", optarg, &opt->count);
 	case OPT_MAX_ROWS:

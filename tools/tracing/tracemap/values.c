@@ -112,6 +112,16 @@ int value_seconds(const char *option, const char *text, double *seconds)
 			   "a time above 0 is needed, such as 0.5, 500ms, 10s, 5m or 1h");
 }
 
+int value_interval(const char *text, double least, double *interval)
+{
+	if (value_seconds("-d", text, interval))
+		return -EINVAL;
+	if (*interval >= least && *interval <= 86400)
+		return 0;
+	say("-d %s: an interval is from %gms to a day", text, least * 1000);
+	return -EINVAL;
+}
+
 /* Parse digits, and set @end behind them; false if there are none or too many. */
 static bool take_number(const char *text, char **end, uint64_t *number)
 {

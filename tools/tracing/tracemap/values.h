@@ -30,6 +30,9 @@ int value_instance(const char *name);
 /* A time such as "5", "0.5", "500ms", "5s", "5m" or "1h". */
 int value_seconds(const char *option, const char *text, double *seconds);
 
+/* The argument of -d, which is from @least seconds to a day. */
+int value_interval(const char *text, double least, double *interval);
+
 /*
  * Parse a time stamp as it is printed: seconds such as "81.5", into ns, or, if @counted, the
  * number that a clock has counted to. Sets @digits to the number of digits after the point,
