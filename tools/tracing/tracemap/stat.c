@@ -77,34 +77,29 @@ static int watch_dir(struct stat_run *run, const char *dir, const char *name)
 	return ret;
 }
 
-static int watch_instance(struct stat_run *run, const char *name)
+/* @found: it was not asked for by name, may be another session's, and may go at any time. */
+static int watch_instance(struct stat_run *run, const char *name, bool found)
 {
 	bool top = !strcmp(name, SESSION_TOP);
 	char *dir;
 	int ret = tracemap_find_dir(&dir, top ? NULL : name);
 
+	if (ret && found)
+		return 0;
 	if (ret == -ENXIO)
 		ret = -ENOENT;	/* there is a tracefs, but no such folder */
 	if (ret)
 		return complain(top ? ABOUT_TRACEFS : ABOUT_INSTANCE, ret, "instance %s", name);
 	ret = watch_dir(run, dir, name);
+	if (ret && found && access(dir, F_OK))
+		ret = 0;
 	free(dir);
 	return ret;
 }
 
-/* It may be another session's, and go at any time. */
 static int watch_found(const char *name, void *run)
 {
-	char *dir;
-	int ret = tracemap_find_dir(&dir, name);
-
-	if (ret)
-		return 0;
-	ret = watch_dir(run, dir, name);
-	if (ret && access(dir, F_OK))
-		ret = 0;
-	free(dir);
-	return ret;
+	return watch_instance(run, name, true);
 }
 
 static int open_watch(struct stat_run *run)
@@ -113,11 +108,11 @@ static int open_watch(struct stat_run *run)
 
 	run->w.looks_for_mappers = !run->opt.no_mappers;
 	if (run->opt.all || !run->opt.nr_instances)
-		ret = watch_instance(run, SESSION_TOP);
+		ret = watch_instance(run, SESSION_TOP, false);
 	if (!ret && run->opt.all)
 		return tracemap_find_instances(watch_found, run);
 	for (unsigned int i = 0; !ret && i < run->opt.nr_instances; i++)
-		ret = watch_instance(run, run->opt.instances[i]);
+		ret = watch_instance(run, run->opt.instances[i], false);
 	return ret;
 }
 
