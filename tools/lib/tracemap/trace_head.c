@@ -278,12 +278,14 @@ static int add_kallsyms(struct trace_head *head)
 {
 	bool all = needs_all_symbols(head), ends = true;
 	FILE *file = fopen("/proc/kallsyms", "re");
-	char *line = NULL;
+	char *line = NULL, buffer[4096];
 	size_t room = 0;
 	ssize_t size;
 
 	if (!file)
 		return 0;
+	/* The most that a read() of it returns; by default it would be 1024 bytes. */
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	while ((size = getline(&line, &room, file)) > 0) {
 		bool is = wanted(line, all);
 
