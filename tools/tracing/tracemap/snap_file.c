@@ -181,22 +181,25 @@ static int take_pages(struct snap_data *d, struct snapshot *s)
 
 /* ---- What comes before the data ---- */
 
+static int read_formats(struct snap_data *d, const char *dir)
+{
+	return d->decoder ? 0 : tracemap_decoder_new(&d->decoder, dir);
+}
+
 /* The buffers may have events that are no longer enabled. */
 static int add_events(struct snap_data *d, const char *dir)
 {
-	struct tracemap_decoder *decoder;
-	int ret = tracemap_decoder_new(&decoder, dir);
+	int ret = read_formats(d, dir);
 
 	for (unsigned int id = 0; !ret && id < sizeof(d->ids); id++) {
 		struct tep_event *event;
 
 		if (!d->ids[id])
 			continue;
-		event = tracemap_decoder_event(decoder, id);
+		event = tracemap_decoder_event(d->decoder, id);
 		if (event && strcmp(event->system, "ftrace"))
 			ret = trace_head_add_event(d->head, event->system, event->name);
 	}
-	tracemap_decoder_free(decoder);
 	return ret;
 }
 
@@ -227,22 +230,13 @@ static int take_head(struct snap_data *d, const char *dir)
 	return ret ? ret : make_front(d);
 }
 
-/* A caller who may not read the formats must not consume events into a file without them. */
-static int check_formats(const char *dir)
-{
-	struct tracemap_decoder *decoder;
-	int ret = tracemap_decoder_new(&decoder, dir);
-
-	tracemap_decoder_free(decoder);
-	return ret ? formats_refused(ret, dir) : 0;
-}
-
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
 {
-	int ret = s->consumes ? check_formats(dir) : 0;
+	/* Who may not read the formats must not consume events into a file without them. */
+	int ret = s->consumes ? read_formats(d, dir) : 0;
 
 	if (ret)
-		return ret;
+		return formats_refused(ret, dir);
 	ret = take_format(d, s);
 	if (!ret)
 		ret = take_pages(d, s);
@@ -261,6 +255,7 @@ void snap_data_free(struct snap_data *d)
 	for (unsigned int i = 0; d->pages && i < d->nr_cpus; i++)
 		bytes_free(&d->pages[i]);
 	free(d->pages);
+	tracemap_decoder_free(d->decoder);
 	trace_head_free(d->head);
 	bytes_free(&d->front);
 	memset(d, 0, sizeof(*d));

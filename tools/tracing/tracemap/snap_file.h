@@ -10,6 +10,7 @@
 #include "snapshot.h"
 
 struct trace_head;
+struct tracemap_decoder;
 
 /**
  * struct snap_data - the pages of a file
@@ -17,6 +18,7 @@ struct trace_head;
  * @nr_cpus: for how many CPUs the file has data, whose numbers are below this
  * @pages: of each of these CPUs
  * @ids: whether there is an event of each id
+ * @decoder: what knows the events by their ids; NULL: it is not needed yet
  * @head: how to decode them
  * @front: everything that comes before them
  * @signals: how many signals do not end the writing
@@ -26,6 +28,7 @@ struct snap_data {
 	unsigned int nr_cpus;
 	struct bytes *pages;
 	unsigned char ids[1 << 16];
+	struct tracemap_decoder *decoder;
 	struct trace_head *head;
 	struct bytes front;
 	int signals;
