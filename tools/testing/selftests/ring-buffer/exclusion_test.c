@@ -1259,6 +1259,34 @@ TEST_F(unmapped, a_resize_beyond_memory_answers_ENOMEM)
 	EXPECT_EQ(-EINVAL, instance_write(&self->ti, "buffer_size_kb", "0"));
 }
 
+/* A child that empties the buffers again and again. */
+static pid_t fork_resetter(const struct trace_instance *ti)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	while (!instance_write(ti, "trace", " "))
+		;
+	_exit(1);
+}
+
+/* HOLD-7 */
+TEST_F(unmapped, a_reset_beside_it_makes_no_resize_fail)
+{
+	const unsigned int sizes[] = { 2 * self->ti.subbuf_kb, 3 * self->ti.subbuf_kb };
+	pid_t pid = fork_resetter(&self->ti);
+	int i;
+
+	ASSERT_LE(0, pid);
+	for (i = 0; i < 40; i++) {
+		EXPECT_EQ(0, instance_write_number(&self->ti, "buffer_size_kb", sizes[i % 2]));
+		EXPECT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+					      sizes[!(i % 2)]));
+	}
+	EXPECT_EQ(0, kill_child(pid));
+}
+
 /* Only the top level can have a latency tracer. */
 FIXTURE(latency) {
 	struct trace_instance	ti;
