@@ -205,7 +205,10 @@ def find(text, fault):
         at = text.find(old, at + 1)
     if at < 0:
         fail(f'{fault.name}: its old text is only {count} times in {fault.file}')
-    return at, at + len(old)
+    end = at + len(old)
+    if fault.is_statement() and re.match(r'\s*if\b', old) and re.match(r'\s*else\b', text[end:]):
+        fail(f'{fault.name}: its old text ends before an else that belongs to it')
+    return at, end
 
 
 def plant(text, spans, begin, end):
