@@ -417,7 +417,7 @@ static int choose_buffer(struct report *r)
 		say_buffers(r, nr);
 		return -ENOENT;
 	}
-	if (nr > 0 && !r->opt.sel.instance && !r->opt.quiet) {
+	if (nr > 0 && !r->opt.sel.instance) {
 		say("these are the events of the main buffer; %s has others:", r->opt.file);
 		say_buffers(r, nr);
 	}
@@ -652,7 +652,7 @@ static int find_file(struct report *r)
 	r->path = r->opt.file;
 	if (!r->opt.piped)
 		return 0;
-	if (r->opt.unnamed && !r->opt.quiet && !access(DEFAULT_FILE, F_OK))
+	if (r->opt.unnamed && !access(DEFAULT_FILE, F_OK))
 		say("standard input is read, and not " DEFAULT_FILE ": name that if it is meant");
 	r->input = report_input();
 	if (r->input < 0)
