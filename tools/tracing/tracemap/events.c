@@ -166,14 +166,21 @@ static bool is_part(const char *name, const char *event, const char *pattern, co
 	return strlen(pattern) > 3 && strstr(name, pattern);
 }
 
+static bool is_near(size_t far, size_t length)
+{
+	return far * 3 <= length || (far <= 2 && far * 2 <= length);
+}
+
 static size_t how_far(const char *name, const char *pattern)
 {
 	const char *event = strchr(name, ':') + 1;
 	const char *meant = strchr(pattern, ':');
-	size_t whole = distance(pattern, name);
-	size_t part = distance(meant ? meant + 1 : pattern, event);
-	size_t far = whole < part ? whole : part;
+	const char *wanted = meant ? meant + 1 : pattern;
+	size_t far = distance(pattern, name), part = distance(wanted, event);
 
+	/* An event of another system has to be near by its own name. */
+	if (part < far && is_near(part, strlen(wanted)))
+		far = part;
 	if (far > 2 && is_part(name, event, pattern, meant))
 		far = 2;
 	return far;
@@ -199,7 +206,7 @@ static void keep_nearest(struct near *near, const char *name, int length, size_t
 {
 	int i = NR_NEAR;
 
-	if (far * 3 > most && (far > 2 || far * 2 > most))
+	if (!is_near(far, most))
 		return;
 	if (near[NR_NEAR - 1].name && near[NR_NEAR - 1].far <= far)
 		return;

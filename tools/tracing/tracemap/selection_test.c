@@ -637,6 +637,20 @@ static void test_untouched(const char *const *options, const char *program, int 
 	CHECK(!unlink(path));
 }
 
+/* An event of another system is suggested only if its own name is near. */
+static void test_near(void)
+{
+	struct events all = { .nr = 0 };
+	char near[NEAR_LENGTH];
+
+	CHECK(!events_add(&all, "iommu:map") && !events_add(&all, "sched:sched_move_numa"));
+	events_near(&all, "sched:nope", near, sizeof(near));
+	CHECK(!*near);
+	events_near(&all, "sched:mpa", near, sizeof(near));
+	CHECK(!strcmp(near, "; near are: iommu:map"));
+	events_free(&all);
+}
+
 static void test_all_untouched(void)
 {
 	static const char * const good[] = { "i/", "esched", "pfunction", "b64k", "C0", NULL };
@@ -819,6 +833,7 @@ int main(int argc, char **argv)
 	test_reads_beside_a_tracer();
 	test_cannot_hide();
 	test_too_large();
+	test_near();
 	test_all_untouched();
 	test_refused_filter();
 	test_refused_for_one();
