@@ -297,6 +297,8 @@ const char *output_error(int error)
 {
 	if (error == -ETIMEDOUT)
 		return "its reader did not take it within 3 seconds";
+	if (error == -EBADF)
+		return "not open for writing";
 	return strerror(-error);
 }
 

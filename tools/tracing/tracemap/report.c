@@ -27,6 +27,7 @@
 #include "report_input.h"
 #include "report_stats.h"
 #include "selection.h"
+#include "sink.h"
 #include "stop.h"
 #include "trace_dat.h"
 #include "values.h"
@@ -695,7 +696,7 @@ static int take_stdout(struct report *r)
 
 	r->out.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (null < 0 || r->out.fd < 0 || dup2(null, STDOUT_FILENO) < 0)
-		return complain(ABOUT_OUTPUT, errno, "standard output");
+		return sink_failed(errno);
 	close(null);
 	return 0;
 }
@@ -705,7 +706,7 @@ static int run(struct report *r)
 	const char *tracer = NULL;
 	int status;
 
-	if (stop_on_signals() || take_stdout(r))
+	if (sink_check_open("") || stop_on_signals() || take_stdout(r))
 		return EXIT_FAILED;
 	tracecmd_set_loglevel(TEP_LOG_NONE);
 	tep_set_loglevel(TEP_LOG_NONE);

@@ -24,6 +24,11 @@ int sink_check_open(const char *option)
 	return -EBADF;
 }
 
+int sink_failed(int error)
+{
+	return sink_check_open("") ?: complain(ABOUT_OUTPUT, error, "standard output");
+}
+
 int sink_check(void)
 {
 	int ret = sink_check_open("-o -: ");
@@ -41,7 +46,7 @@ int sink_take_stdout(void)
 	int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 
 	if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return complain(ABOUT_OUTPUT, errno, "standard output");
+		return sink_failed(errno);
 	return fd;
 }
 

@@ -16,6 +16,9 @@
  */
 int sink_check_open(const char *option);
 
+/* Say that writing to standard output failed. Returns a negative errno. */
+int sink_failed(int error);
+
 /*
  * Whether standard output can take a file in this format. Returns 0, or a negative errno that
  * was reported.

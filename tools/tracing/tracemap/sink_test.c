@@ -125,6 +125,11 @@ static int is_open(void)
 	return sink_check_open("");
 }
 
+static int is_full(void)
+{
+	return sink_failed(ENOSPC);
+}
+
 static void test_stdout(void)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY), null = open("/dev/null", O_RDONLY);
@@ -136,6 +141,7 @@ static void test_stdout(void)
 	CHECK(status_of(null, sink_check) == EBADF);
 	CHECK(status_of(ends[1], sink_check) == 0);
 	CHECK(status_of(null, is_open) == EBADF && status_of(terminal, is_open) == 0);
+	CHECK(status_of(null, is_full) == EBADF && status_of(terminal, is_full) == ENOSPC);
 	CHECK(status_of(ends[1], writes_other) == 0);
 	CHECK(read(ends[0], text, sizeof(text) - 1) == 4 && !strcmp(text, "file"));
 	close(terminal);

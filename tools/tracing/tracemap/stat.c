@@ -19,6 +19,7 @@
 #include "advice.h"
 #include "clock.h"
 #include "session.h"
+#include "sink.h"
 #include "stat.h"
 #include "stop.h"
 #include "tracemap-event.h"
@@ -218,7 +219,7 @@ static int flush(void)
 	}
 	if (!error || error == EINTR)
 		return 0;
-	return error == EPIPE ? -EPIPE : complain(ABOUT_OUTPUT, error, "output");
+	return error == EPIPE ? -EPIPE : sink_failed(error);
 }
 
 static int show(struct stat_run *run)
@@ -482,7 +483,7 @@ static int parse_options(struct options *opt, int argc, char **argv)
 
 static int run_stat(struct stat_run *run)
 {
-	int ret = open_watch(run);
+	int ret = sink_check_open("") ?: open_watch(run);
 
 	if (!ret)
 		ret = stop_on_signals();

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
+#include "sink.h"
 #include "verbs.h"
 
 #ifndef HAVE_LIBTRACECMD
@@ -88,7 +88,7 @@ static int flushed(int status)
 {
 	if (!fflush(stdout))
 		return status;
-	complain(ABOUT_OUTPUT, errno, "standard output");
+	sink_failed(errno);
 	return EXIT_FAILED;
 }
 
