@@ -557,6 +557,17 @@ int session_claim(struct session *session)
 	return -EBUSY;
 }
 
+int session_find_dir(char **dir, const char *instance)
+{
+	int ret = tracemap_find_dir(dir, strcmp(instance, SESSION_TOP) ? instance : NULL);
+
+	if (ret == -ENOENT)
+		return complain(ABOUT_TRACEFS, ret, "tracefs");
+	if (ret == -ENXIO)
+		ret = -ENOENT;	/* there is a tracefs, but no such folder */
+	return ret ? complain(ABOUT_INSTANCE, ret, "instance %s", instance) : 0;
+}
+
 int session_open(struct session **session, const char *instance)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -568,9 +579,7 @@ int session_open(struct session **session, const char *instance)
 	s->undo.fd = -1;
 	s->undo.top = -1;
 	s->claim = -1;
-	ret = tracemap_find_dir(&top, NULL);
-	if (ret)
-		complain(ABOUT_TRACEFS, ret, "tracing");
+	ret = session_find_dir(&top, SESSION_TOP);
 	if (!ret) {
 		s->claim = open_claim(instance);
 		ret = undo_begin(&s->undo, top);

@@ -27,6 +27,9 @@ struct session;
 /* The name by which the top level is given as an instance. */
 #define SESSION_TOP	"/"
 
+/* Find the folder of an instance. Returns 0, or a negative errno that was reported. */
+int session_find_dir(char **dir, const char *instance);
+
 /* @instance is one that exists, or SESSION_TOP, or NULL to make one for the session. */
 int session_open(struct session **session, const char *instance);
 

@@ -409,19 +409,13 @@ static void take_each(struct snap *s)
 static int find_instance(struct snap *s)
 {
 	const char *name = s->opt.sel.instance ? s->opt.sel.instance : SESSION_TOP;
-	bool top = !strcmp(name, SESSION_TOP);
-	int ret = tracemap_find_dir(&s->dir, top ? NULL : name);
+	int ret = session_find_dir(&s->dir, name) ?: selection_check_cpus(&s->opt.sel, s->dir);
 
-	if (ret == -ENXIO)
-		ret = -ENOENT;	/* there is a tracefs, but no such folder */
-	if (ret)
-		return complain(top ? ABOUT_TRACEFS : ABOUT_INSTANCE, ret, "instance %s", name);
-	ret = selection_check_cpus(&s->opt.sel, s->dir);
 	if (ret)
 		return ret;
 	s->request = (struct snapshot_request){
 		.dir = s->dir,
-		.name = top ? "top level" : name,
+		.name = strcmp(name, SESSION_TOP) ? name : "top level",
 		.cpus = s->opt.sel.cpus,
 		.nr_cpus = s->opt.sel.nr_cpus,
 		.last = s->opt.last,

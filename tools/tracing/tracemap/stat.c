@@ -81,16 +81,11 @@ static int watch_dir(struct stat_run *run, const char *dir, const char *name)
 /* @found: it was not asked for by name, may be another session's, and may go at any time. */
 static int watch_instance(struct stat_run *run, const char *name, bool found)
 {
-	bool top = !strcmp(name, SESSION_TOP);
 	char *dir;
-	int ret = tracemap_find_dir(&dir, top ? NULL : name);
+	int ret = found ? tracemap_find_dir(&dir, name) : session_find_dir(&dir, name);
 
-	if (ret && found)
-		return 0;
-	if (ret == -ENXIO)
-		ret = -ENOENT;	/* there is a tracefs, but no such folder */
 	if (ret)
-		return complain(top ? ABOUT_TRACEFS : ABOUT_INSTANCE, ret, "instance %s", name);
+		return found ? 0 : ret;
 	ret = watch_dir(run, dir, name);
 	if (ret && found && access(dir, F_OK))
 		ret = 0;
