@@ -949,12 +949,13 @@ static void test_no_stream(const char *folder)
 }
 
 static const char *kallsyms;
+static unsigned int kallsyms_opened;
 
 __typeof__(fopen) __real_fopen64;
 
 FILE *__wrap_fopen64(const char *path, const char *mode)
 {
-	if (kallsyms && !strcmp(path, "/proc/kallsyms"))
+	if (kallsyms && !strcmp(path, "/proc/kallsyms") && ++kallsyms_opened)
 		return fmemopen((char *)kallsyms, strlen(kallsyms), "r");
 	return __real_fopen64(path, mode);
 }
@@ -983,6 +984,54 @@ static void test_names(const char *folder)
 	bytes_free(&b);
 	snprintf(other, sizeof(other), "rm -rf %s", dir);
 	CHECK(!system(other));
+}
+
+static bool head_has(const struct trace_head *head, const char *text)
+{
+	struct bytes b = { .error = 0 };
+	bool has;
+
+	CHECK(!trace_head_write(head, &b));
+	has = memmem(b.data, b.size, text, strlen(text));
+	bytes_free(&b);
+	return has;
+}
+
+/*
+ * A renewed head has read neither the formats of tracers nor, if marks alone need them, the names
+ * of functions once more, but everything else.
+ */
+static void test_renew(const char *folder)
+{
+	struct recorded r;
+
+	kallsyms = "ffffffff81000100 t tracing_mark_write\nffffffff81000300 T behind\n"
+		"ffffffff81000400 T later\n";
+	kallsyms_opened = 0;
+	begin(&r, folder);
+	make_file(r.dir, "events/ftrace/print/format", "name: another\n");
+	make_file(r.dir, "events/b/two/format", "name: new_two\n");
+	make_file(r.dir, "events/header_page", "new page\n");
+	make_file(r.dir, "trace_clock", "local [global]\n");
+	make_file(r.dir, "saved_cmdlines", "2 new_comm\n");
+	make_file(r.dir, "set_event", "b:two\na:three\n");
+	CHECK(!trace_head_renew(r.head, CPUS + 1, PAGE) && kallsyms_opened == 1);
+	CHECK(head_has(r.head, "name: print") && !head_has(r.head, "another"));
+	CHECK(head_has(r.head, "new_two") && head_has(r.head, "new page"));
+	CHECK(head_has(r.head, "[global]") && head_has(r.head, "2 new_comm"));
+	CHECK(head_has(r.head, "three") && !head_has(r.head, "name: one"));
+	CHECK(head_has(r.head, "tracing_mark_write") && !head_has(r.head, "later"));
+	CHECK(trace_head_nr_cpus(r.head) == CPUS + 1);
+	make_file(r.dir, "current_tracer", "function\n");
+	for (unsigned int n = 2; n <= 3; n++) {
+		CHECK(!trace_head_renew(r.head, CPUS, PAGE) && kallsyms_opened == n);
+		CHECK(head_has(r.head, "later"));
+	}
+	make_file(r.dir, "current_tracer", "nop\n");
+	CHECK(!trace_head_renew(r.head, CPUS, PAGE) && kallsyms_opened == 4);
+	CHECK(!head_has(r.head, "later"));
+	kallsyms = NULL;
+	end(&r);
 }
 
 /* What was sent, and how many bytes more may be. */
@@ -1123,6 +1172,7 @@ static void test_all(const char *folder)
 	test_name_new(folder);
 	names_all = false;
 	test_names(folder);
+	test_renew(folder);
 	test_in(folder);
 	test_reserve(folder);
 	test_reserve_less(folder);

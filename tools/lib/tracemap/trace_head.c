@@ -43,6 +43,7 @@ struct trace_head {
 	struct bytes header_page;
 	struct bytes header_event;
 	struct bytes kallsyms;
+	bool all_symbols;
 	struct bytes printk;
 	struct bytes cmdlines;
 	struct bytes clock;
@@ -277,11 +278,17 @@ static bool wanted(const char *line, bool all)
 static int add_kallsyms(struct trace_head *head)
 {
 	bool all = needs_all_symbols(head), ends = true;
-	FILE *file = fopen("/proc/kallsyms", "re");
 	char *line = NULL, buffer[4096];
 	size_t room = 0;
 	ssize_t size;
+	FILE *file;
 
+	/* Those of trace_marker alone stay where they are; modules and BPF programs come and go. */
+	if (!all && !head->all_symbols && head->kallsyms.size)
+		return 0;
+	head->all_symbols = all;
+	bytes_free(&head->kallsyms);
+	file = fopen("/proc/kallsyms", "re");
 	if (!file)
 		return 0;
 	/* The most that a read() of it returns; by default it would be 1024 bytes. */
@@ -671,11 +678,37 @@ static int gather(struct trace_head *head)
 		ret = add_file(&head->clock, head->dir, "trace_clock");
 	if (!ret)
 		ret = replace_by_file(&head->printk, head->top, "printk_formats");
-	if (!ret)
+	if (!ret && !head->nr_tracers)
 		ret = add_tracer_formats(head);
 	if (!ret)
 		ret = add_what_changes(head);
 	return ret ? ret : add_kallsyms(head);
+}
+
+/* What gather() does not gather once for all */
+static void forget(struct trace_head *head)
+{
+	for (unsigned int i = 0; i < head->nr_events; i++)
+		free_event(&head->events[i]);
+	head->nr_events = 0;
+	for (unsigned int i = 0; head->stats && i < head->nr_cpus; i++)
+		bytes_free(&head->stats[i]);
+	free(head->stats);
+	head->stats = NULL;
+	bytes_free(&head->header_page);
+	bytes_free(&head->header_event);
+	bytes_free(&head->printk);
+	bytes_free(&head->cmdlines);
+	bytes_free(&head->clock);
+}
+
+int trace_head_renew(struct trace_head *head, unsigned int nr_cpus, unsigned int page_size)
+{
+	forget(head);
+	head->nr_cpus = nr_cpus;
+	head->page_size = page_size;
+	head->stats = calloc(nr_cpus, sizeof(*head->stats));
+	return head->stats ? gather(head) : -ENOMEM;
 }
 
 int trace_head_new(struct trace_head **headp, const char *top, const char *dir,
@@ -686,13 +719,10 @@ int trace_head_new(struct trace_head **headp, const char *top, const char *dir,
 
 	if (!head)
 		return -ENOMEM;
-	head->nr_cpus = nr_cpus;
-	head->page_size = page_size;
 	head->top = strdup(top);
 	head->dir = strdup(dir);
-	head->stats = calloc(nr_cpus, sizeof(*head->stats));
-	if (head->top && head->dir && head->stats)
-		ret = gather(head);
+	if (head->top && head->dir)
+		ret = trace_head_renew(head, nr_cpus, page_size);
 	if (ret) {
 		trace_head_free(head);
 		return ret;
@@ -705,19 +735,10 @@ void trace_head_free(struct trace_head *head)
 {
 	if (!head)
 		return;
-	for (unsigned int i = 0; i < head->nr_events; i++)
-		free_event(&head->events[i]);
-	for (unsigned int i = 0; head->stats && i < head->nr_cpus; i++)
-		bytes_free(&head->stats[i]);
+	forget(head);
 	bytes_free(&head->tracers);
-	bytes_free(&head->header_page);
-	bytes_free(&head->header_event);
 	bytes_free(&head->kallsyms);
-	bytes_free(&head->printk);
-	bytes_free(&head->cmdlines);
-	bytes_free(&head->clock);
 	free(head->events);
-	free(head->stats);
 	free(head->top);
 	free(head->dir);
 	free(head);

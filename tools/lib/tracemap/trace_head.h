@@ -30,6 +30,12 @@ int trace_head_new(struct trace_head **head, const char *top, const char *dir,
 void trace_head_free(struct trace_head *head);
 
 /*
+ * Gather it anew, for other data of the instance, but for what stays the same until the machine
+ * is started again. After an error, the head can only be freed.
+ */
+int trace_head_renew(struct trace_head *head, unsigned int nr_cpus, unsigned int page_size);
+
+/*
  * Read again what changes during a recording: events that were enabled since, names of
  * processes, statistics of the CPUs. The head keeps what it has of events and processes
  * that are gone.

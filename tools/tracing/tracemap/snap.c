@@ -25,6 +25,7 @@
 #include "stop.h"
 #include "taken.h"
 #include "text_file.h"
+#include "trace_head.h"
 #include "values.h"
 #include "verbs.h"
 
@@ -46,6 +47,7 @@ struct snap {
 	struct session *session;	/* NULL: there is nothing to hide from */
 	struct snapshot_request request;
 	struct snapshot shot;
+	struct trace_head *head;	/* of the files */
 	struct tracemap_decoder *decoder;
 	struct output out;
 	struct taken *taken;		/* by the index of the CPU, while it is printed */
@@ -302,7 +304,9 @@ static int write_snapshot(struct snap *s)
 
 	if (!d)
 		return complain(ABOUT_OUTPUT, ENOMEM, "%s", s->opt.output);
+	d->head = s->head;
 	ret = snap_data_take(d, &s->shot, s->dir);
+	s->head = d->head;
 	d->signals = s->shot.consumes;
 	if (!ret && stop_signals() > d->signals) {
 		say("%s: a signal came: this snapshot was not written", s->dir);
@@ -613,6 +617,7 @@ int cmd_snap(int argc, char **argv)
 	if (session_close(s.session) && status == EXIT_OK)
 		status = EXIT_FAILED;
 	output_free(&s.out);
+	trace_head_free(s.head);
 	selection_free(&s.opt.sel);
 	free(s.dir);
 	return status;

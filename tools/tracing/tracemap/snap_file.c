@@ -216,7 +216,7 @@ static int make_front(struct snap_data *d)
 	return ret;
 }
 
-static int take_head(struct snap_data *d, const char *dir)
+static int new_head(struct snap_data *d, const char *dir)
 {
 	char *top;
 	int ret = tracemap_find_dir(&top, NULL);
@@ -225,9 +225,21 @@ static int take_head(struct snap_data *d, const char *dir)
 		return ret;
 	ret = trace_head_new(&d->head, top, dir, d->nr_cpus, d->format.subbuf_size);
 	free(top);
+	return ret;
+}
+
+static int take_head(struct snap_data *d, const char *dir)
+{
+	int ret = d->head ? trace_head_renew(d->head, d->nr_cpus, d->format.subbuf_size) :
+			    new_head(d, dir);
+
 	if (!ret)
 		ret = add_events(d, dir);
-	return ret ? ret : make_front(d);
+	if (!ret)
+		return make_front(d);
+	trace_head_free(d->head);
+	d->head = NULL;
+	return ret;
 }
 
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
@@ -256,7 +268,6 @@ void snap_data_free(struct snap_data *d)
 		bytes_free(&d->pages[i]);
 	free(d->pages);
 	tracemap_decoder_free(d->decoder);
-	trace_head_free(d->head);
 	bytes_free(&d->front);
 	memset(d, 0, sizeof(*d));
 }

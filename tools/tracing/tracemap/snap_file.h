@@ -19,7 +19,7 @@ struct tracemap_decoder;
  * @pages: of each of these CPUs
  * @ids: whether there is an event of each id
  * @decoder: what knows the events by their ids; NULL: it is not needed yet
- * @head: how to decode them
+ * @head: how to decode them; the caller's, from one snapshot to the next; NULL: there is none yet
  * @front: everything that comes before them
  * @signals: how many signals do not end the writing
  */
