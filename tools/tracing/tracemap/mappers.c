@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "mappers.h"
+#include "read_file.h"
 #include "text_file.h"
 
 /* What can be mapped of a CPU's buffer. */
@@ -98,33 +99,31 @@ static int look_at_line(struct search *s, pid_t pid, const char *line)
 
 static int look_at_process(struct search *s, pid_t pid)
 {
-	char path[32], *line = NULL;
-	size_t size = 0;
+	char path[32], *maps, *line, *rest;
 	int ret = 0;
-	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
+	maps = read_file_whole(AT_FDCWD, path, NULL);
 	if (!maps) {
 		s->found->some_hidden |= errno == EACCES || errno == EPERM;
 		return 0;
 	}
-	while (!ret && getline(&line, &size, maps) > 0)
+	rest = maps;
+	while (!ret && (line = strsep(&rest, "\n")))
 		ret = look_at_line(s, pid, line);
-	free(line);
-	fclose(maps);
+	free(maps);
 	return ret;
 }
 
-/* Returns the PID of the next process other than this one, or 0 behind the last. */
-static pid_t next_process(DIR *proc)
+/* Returns the PID of the next process other than @own, or 0 behind the last. */
+static pid_t next_process(DIR *proc, pid_t own)
 {
 	struct dirent *entry;
 
 	while ((entry = readdir(proc))) {
 		pid_t pid = isdigit(entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-		if (pid && pid != getpid())
+		if (pid && pid != own)
 			return pid;
 	}
 	return 0;
@@ -133,12 +132,12 @@ static pid_t next_process(DIR *proc)
 static int look_at_all(struct search *s)
 {
 	DIR *proc = opendir("/proc");
+	pid_t pid, own = getpid();
 	int ret = 0;
-	pid_t pid;
 
 	if (!proc)
 		return -errno;
-	while (!ret && (pid = next_process(proc)))
+	while (!ret && (pid = next_process(proc, own)))
 		ret = look_at_process(s, pid);
 	closedir(proc);
 	return ret;
@@ -214,10 +213,10 @@ static bool uses(pid_t pid, const char *folder)
 bool mappers_find_user(struct mapper *user, const char *folder)
 {
 	DIR *proc = opendir("/proc");
-	pid_t pid;
+	pid_t pid, own = getpid();
 
 	*user = (struct mapper){ .pid = 0 };
-	while (proc && !user->pid && (pid = next_process(proc))) {
+	while (proc && !user->pid && (pid = next_process(proc, own))) {
 		if (uses(pid, folder))
 			user->pid = pid;
 	}

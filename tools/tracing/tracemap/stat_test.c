@@ -4,12 +4,15 @@
  * figures, rates, and what is printed of them.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -341,6 +344,55 @@ static void test_screen(struct panel *p)
 	CHECK(!strstr(printed, "HISTORY") && says("4000 ["));
 }
 
+#define MANY_PAGES	8192
+
+static unsigned int nr_getpid;
+__typeof__(getpid) __real_getpid;
+
+pid_t __wrap_getpid(void)
+{
+	nr_getpid++;
+	return __real_getpid();
+}
+
+/* How many bytes this process has read, and by how many system calls */
+static void reads(unsigned long long *bytes, unsigned long long *calls)
+{
+	FILE *io = fopen("/proc/self/io", "re");
+
+	*bytes = 0;
+	*calls = 0;
+	CHECK(!io || fscanf(io, "rchar: %llu wchar: %*u syscr: %llu", bytes, calls) == 2);
+	if (io)
+		fclose(io);
+}
+
+/* A walk through the processes reads as much at once as the kernel gives, a page. */
+static void test_mappers(void)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, MANY_PAGES * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char folder[] = "/no/such/cpu0", *folders[] = { folder };
+	unsigned long long bytes[2], calls[2];
+	struct mappers found = { .nr = 0 };
+	pid_t child;
+
+	CHECK(pages != MAP_FAILED);
+	for (unsigned int i = 0; i < MANY_PAGES; i += 2)
+		CHECK(!mprotect(pages + i * page, page, PROT_READ));
+	child = fork();
+	while (!child && !prctl(PR_SET_PDEATHSIG, SIGKILL))
+		pause();
+	reads(&bytes[0], &calls[0]);
+	nr_getpid = 0;
+	CHECK(child > 0 && !mappers_find(&found, folders, 1) && !found.nr && nr_getpid == 1);
+	reads(&bytes[1], &calls[1]);
+	CHECK((calls[1] - calls[0]) * 2000 < bytes[1] - bytes[0] || !bytes[1]);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, NULL, 0) == child);
+	CHECK(!munmap(pages, MANY_PAGES * page));
+	mappers_free(&found);
+}
+
 int main(int argc, char **argv)
 {
 	struct panel panel;
@@ -358,6 +410,7 @@ int main(int argc, char **argv)
 	test_screen(&panel);
 	test_swap(&panel);
 	test_bytes(&panel);
+	test_mappers();
 	panel_close(&panel);
 	free(printed);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
