@@ -234,9 +234,9 @@ TEST_F(snapshot, a_snapshot_without_memory_for_each_cpu_keeps_none)
 	int first = ti->cpu < ti->other_cpu ? ti->cpu : ti->other_cpu;
 
 	ASSERT_LT(0, kb);
-	ASSERT_EQ(0, cpu_write_number(ti, first, "buffer_size_kb", 4 * kb));
+	ASSERT_EQ(0, cpu_write_number(ti, first, "buffer_size_kb", 3 * kb));
 	ASSERT_EQ(0, cpu_write_number(ti, ti->cpu + ti->other_cpu - first, "buffer_size_kb",
-				      9 * kb));
+				      8 * kb));
 	before = memory_kb("MemAvailable");
 	EXPECT_EQ(-ENOMEM, instance_write(ti, "snapshot", "1"));
 	after = memory_kb("MemAvailable");
