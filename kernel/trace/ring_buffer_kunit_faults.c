@@ -20,6 +20,7 @@
 #include <linux/trace_live.h>
 
 #include "ring_buffer_kunit.h"
+#include "ring_buffer_observer.h"
 
 /* More allocations than any call here makes */
 #define RBT_FAULTS_MAX	10000U
@@ -261,30 +262,23 @@ static void rbt_undo_observe(struct rbt *rbt)
 }
 
 /*
- * MEM-3: It allocates the observer, its mapping, and the index: its struct, the list of
- * pages, and what vmalloc() needs. There is no index yet at each call, because
- * rbt_expect_as_before() resizes the buffer, which is not mapped, and so removes it.
+ * MEM-3: An observer allocates nothing but itself, because the index is there with the
+ * buffer.
  */
-static void first_observer_comes_or_leaves_nothing(struct kunit *test)
+static void observer_comes_or_leaves_nothing(struct kunit *test)
 {
-	static const struct rbt_call call = { rbt_call_observe, rbt_undo_observe,
-					      .unmapped = true };
-
-	KUNIT_EXPECT_LE(test, 5U, rbt_needed(test, 5, UINT_MAX, &call));
-}
-
-/* MEM-3: A further observer allocates nothing but itself. */
-static void further_observer_comes_or_leaves_nothing(struct kunit *test)
-{
-	static const struct rbt_call call = { rbt_call_observe, rbt_undo_observe,
-					      .observed = true };
-	struct ring_buffer_observer *first;
+	static const struct rbt_call first = { rbt_call_observe, rbt_undo_observe,
+					       .unmapped = true };
+	static const struct rbt_call further = { rbt_call_observe, rbt_undo_observe,
+						 .observed = true };
+	struct ring_buffer_observer *observer;
 	struct rbt *rbt = test->priv;
 
-	first = ring_buffer_observe(rbt->buffer, rbt->cpu);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(first));
-	rbt_expect_needed(test, 1, &call);
-	ring_buffer_observer_free(first);
+	rbt_expect_needed(test, 1, &first);
+	observer = ring_buffer_observe(rbt->buffer, rbt->cpu);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(observer));
+	rbt_expect_needed(test, 1, &further);
+	ring_buffer_observer_free(observer);
 }
 
 /* Returns whether something was allocated. */
@@ -487,8 +481,7 @@ static int rbt_faults_init(struct kunit *test)
 static struct kunit_case rbt_faults_cases[] = {
 	KUNIT_CASE_PARAM(first_map_works_or_leaves_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(further_map_allocates_nothing, rbt_gen_kind),
-	KUNIT_CASE_PARAM(first_observer_comes_or_leaves_nothing, rbt_gen_kind),
-	KUNIT_CASE_PARAM(further_observer_comes_or_leaves_nothing, rbt_gen_kind),
+	KUNIT_CASE_PARAM(observer_comes_or_leaves_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(an_observer_that_is_there_allocates_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(resize_works_or_leaves_the_size, rbt_gen_kind),
 	KUNIT_CASE_PARAM(subbuf_order_works_or_leaves_both, rbt_gen_kind),

@@ -6,23 +6,24 @@
  * a mapping consists of, how many mappings there are, and what is in the meta
  * page. trace_mmap.c puts the pages into an address space.
  *
- * A CPU's buffer is mapped while its count of mappings, ->mapped, is not 0.
- * The first mapping allocates the meta area, numbers the sub-buffers and lists
- * them by number (their id) in ->subbufs; the end of the last mapping frees the
- * meta area and the list. While the buffer is mapped, its sub-buffers keep their
- * memory and their ids: a resize is refused, and a reader copies a sub-buffer
- * that it would otherwise exchange for another page.
+ * ->user_mapped counts the mappings of a CPU's buffer. The first mapping allocates
+ * the meta area, numbers the sub-buffers and lists them by number (their id) in
+ * ->subbufs; the end of the last mapping frees the meta area and the list. ->mapped
+ * counts all the mappings as one, and whoever else needs the sub-buffers as they
+ * are. While it is not 0, they keep their memory and their ids: a resize is
+ * refused, and a reader copies a sub-buffer that it would otherwise exchange for
+ * another page.
  *
  * Locks, outermost first:
  *
  *   mmap_lock			the callers that map, duplicate and unmap hold it
- *   cpu_buffer->mapping_lock	protects the count, and lets one caller at a time
+ *   cpu_buffer->mapping_lock	protects ->user_mapped, and lets one caller at a time
  *				make the first mapping
  *   buffer->mutex		excludes resizes while the first mapping is made
  *   cpu_buffer->reader_lock	held by readers of the ring buffer, which write
  *				the meta page under it. It must be held to set or
  *				clear ->subbufs and ->meta_page, and to change
- *				->mapped from or to 0
+ *				->mapped
  *
  * The writer does not know about mappings, and waits for nothing here.
  *
@@ -48,137 +49,6 @@ static_assert(offsetof(struct trace_buffer_meta, pages_lost) == 64);
 static_assert(offsetof(struct trace_buffer_meta, pages_touched) == 72);
 static_assert(sizeof(struct trace_buffer_meta) == 80);
 
-/*
- * The counters of the ring buffer are machine words, those of the meta page
- * have 64 bits. On 32-bit machines the upper half comes from an epoch next to
- * the counter, which counts how often the counter's top bit has changed. The
- * context that advances the counter updates the epoch at least once per
- * sub-buffer, so the counter is never ahead of the epoch by 2^31 or more.
- */
-#if BITS_PER_LONG == 32
-static void rb_epoch_update(u32 *epoch, u32 count)
-{
-	/*
-	 * Pairs with [EPOCH]: a reader that sees the new epoch also sees @count,
-	 * or a later value of the counter.
-	 */
-	smp_wmb();
-	if ((*epoch ^ (count >> 31)) & 1)
-		WRITE_ONCE(*epoch, *epoch + 1);
-}
-
-static u64 rb_epoch_extend(u32 epoch, u32 count)
-{
-	/* The top bit has changed, but the epoch is not updated yet */
-	if ((epoch ^ (count >> 31)) & 1)
-		epoch++;
-
-	return ((u64)(epoch >> 1) << 32) | count;
-}
-
-static u64 rb_epoch_count(const u32 *epoch, local_t *count)
-{
-	u32 seen = READ_ONCE(*epoch);
-
-	/*
-	 * [EPOCH] Pairs with smp_wmb() in rb_epoch_update(): the counter below is
-	 * at least as new as the epoch above.
-	 */
-	smp_rmb();
-	return rb_epoch_extend(seen, local_read(count));
-}
-
-static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return rb_epoch_count(&cpu_buffer->entries_epoch, &cpu_buffer->entries);
-}
-
-static u64 rb_pages_lost64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return rb_epoch_count(&cpu_buffer->pages_lost_epoch,
-			      &cpu_buffer->pages_lost);
-}
-
-static u64 rb_pages_touched64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return rb_epoch_count(&cpu_buffer->pages_touched_epoch,
-			      &cpu_buffer->pages_touched);
-}
-
-static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	u32 epoch = READ_ONCE(cpu_buffer->read_epoch);
-
-	/* [EPOCH] As in rb_epoch_count(): the writer calls this without a lock */
-	smp_rmb();	/* Pairs with smp_wmb() in rb_epoch_update() */
-	return rb_epoch_extend(epoch, READ_ONCE(cpu_buffer->read));
-}
-
-/*
- * Events that are neither read nor overrun are still in memory, so their number
- * fits into 32 bits, and overrun needs no epoch.
- */
-static u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer, u32 overrun)
-{
-	u64 entries = rb_entries64(cpu_buffer);
-	u64 read = rb_read64(cpu_buffer);
-
-	return entries - read - (s32)((u32)entries - (u32)read - overrun);
-}
-
-static void rb_commit_left_page(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	rb_epoch_update(&cpu_buffer->entries_epoch,
-			local_read(&cpu_buffer->entries));
-	rb_epoch_update(&cpu_buffer->pages_lost_epoch,
-			local_read(&cpu_buffer->pages_lost));
-	rb_epoch_update(&cpu_buffer->pages_touched_epoch,
-			local_read(&cpu_buffer->pages_touched));
-}
-
-static void rb_read_epoch_update(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	rb_epoch_update(&cpu_buffer->read_epoch, cpu_buffer->read);
-}
-
-static void rb_epochs_reset(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	cpu_buffer->entries_epoch = 0;
-	cpu_buffer->pages_lost_epoch = 0;
-	cpu_buffer->pages_touched_epoch = 0;
-	cpu_buffer->read_epoch = 0;
-}
-#else
-static u64 rb_entries64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return local_read(&cpu_buffer->entries);
-}
-
-static u64 rb_pages_lost64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return local_read(&cpu_buffer->pages_lost);
-}
-
-static u64 rb_pages_touched64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return local_read(&cpu_buffer->pages_touched);
-}
-
-static u64 rb_read64(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	return cpu_buffer->read;
-}
-
-static u64 rb_overrun64(struct ring_buffer_per_cpu *cpu_buffer, u64 overrun)
-{
-	return overrun;
-}
-
-static void rb_commit_left_page(struct ring_buffer_per_cpu *cpu_buffer) { }
-static void rb_read_epoch_update(struct ring_buffer_per_cpu *cpu_buffer) { }
-static void rb_epochs_reset(struct ring_buffer_per_cpu *cpu_buffer) { }
-#endif
-
 static void rb_mapping_init(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	mutex_init(&cpu_buffer->mapping_lock);
@@ -197,52 +67,40 @@ static void rb_flush_to_user(void *addr, unsigned int order)
 		flush_dcache_page(page + i);
 }
 
-/* Update the meta page. Every function that reads or resets calls this at its end. */
-static void __rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
+/* Every function that reads or resets calls this at its end. */
+static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	struct trace_buffer_meta *meta = cpu_buffer->meta_page;
 	struct buffer_page *reader = cpu_buffer->reader_page;
-	u64 overrun;
 
 	lockdep_assert_held(&cpu_buffer->reader_lock);
+
+	rb_live_reader_moved(cpu_buffer);
+
+	/* It is not mapped, or by observers alone */
+	if (!meta)
+		return;
 
 	WRITE_ONCE(meta->reader.lost_events, cpu_buffer->reader_lost);
 	WRITE_ONCE(meta->reader.id, reader->id);
 	WRITE_ONCE(meta->reader.read, reader->read);
 
 	/* Load these in this order, so that overrun + read never exceeds entries */
-	overrun = rb_overrun64(cpu_buffer, local_read(&cpu_buffer->overrun));
-	WRITE_ONCE(meta->overrun, overrun);
-	WRITE_ONCE(meta->read, rb_read64(cpu_buffer));
-	WRITE_ONCE(meta->entries, rb_entries64(cpu_buffer));
+	WRITE_ONCE(meta->overrun, local_read(&cpu_buffer->overrun));
+	WRITE_ONCE(meta->read, cpu_buffer->read);
+	WRITE_ONCE(meta->entries, local_read(&cpu_buffer->entries));
 
-	WRITE_ONCE(meta->pages_lost, rb_pages_lost64(cpu_buffer));
-	WRITE_ONCE(meta->pages_touched, rb_pages_touched64(cpu_buffer));
+	WRITE_ONCE(meta->pages_lost, local_read(&cpu_buffer->pages_lost));
+	WRITE_ONCE(meta->pages_touched, local_read(&cpu_buffer->pages_touched));
 
 	rb_flush_to_user(meta, 0);
-	rb_live_reader_moved(cpu_buffer);
 }
 
-static void rb_update_meta_page(struct ring_buffer_per_cpu *cpu_buffer)
+/* A new reader page was just taken out of the ring. */
+static void rb_new_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	/* ->mapped changes from or to 0 under reader_lock only; larger values change without it */
-	if (READ_ONCE(cpu_buffer->mapped))
-		__rb_update_meta_page(cpu_buffer);
-}
-
-/*
- * A new reader page was just taken out of the ring. By then, @overrun events had
- * been lost since the last reset.
- */
-static void rb_new_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
-			       unsigned long overrun)
-{
-	u64 total = rb_overrun64(cpu_buffer, overrun);
-
-	cpu_buffer->reader_lost = total - cpu_buffer->reader_overrun;
-	cpu_buffer->reader_overrun = total;
+	cpu_buffer->reader_lost = cpu_buffer->lost_events;
 	cpu_buffer->reader_first = cpu_buffer->read;
-	rb_read_epoch_update(cpu_buffer);
 }
 
 /* The memory of the reader page was handed out and replaced by an empty page. */
@@ -255,9 +113,7 @@ static void rb_reader_page_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 static void rb_mapping_reset(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	cpu_buffer->reader_lost = 0;
-	cpu_buffer->reader_overrun = 0;
 	cpu_buffer->reader_first = 0;
-	rb_epochs_reset(cpu_buffer);
 	rb_update_meta_page(cpu_buffer);
 }
 
@@ -298,7 +154,7 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 	unsigned long marks = (unsigned int)RB_MISSED_EVENTS;
 
 	/*
-	 * [LEFT] Pairs with the observer's CHECK: an observer that has read the
+	 * [GONE] Pairs with the observer's CHECK: an observer that has read the
 	 * number or the marks stored below also sees at CHECK that
 	 * commit_generation has moved on. rb_swap_reader_page() explains why
 	 * this is a full barrier.
@@ -328,7 +184,7 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 	bool left;
 
 	/*
-	 * Pairs with [LEFT] in rb_commit_leave_page(): if the writer is seen to
+	 * Pairs with [GONE] in rb_commit_leave_page(): if the writer is seen to
 	 * have left the page, the commit index and the counter loaded below are
 	 * final, and the reader may mark the commit word.
 	 */
@@ -350,43 +206,6 @@ static void rb_consume_reader_page(struct ring_buffer_per_cpu *cpu_buffer,
 
 	if (cpu_buffer->reader_lost)
 		rb_mark_lost_events(cpu_buffer, reader, commit);
-}
-
-/*
- * Find the page to consume from: the reader page, or the next one if all of the
- * reader page was read. This does the work of rb_get_reader_page() at less cost:
- * it looks at nothing past the commit, so it need not wait for the writer.
- */
-static struct buffer_page *
-rb_map_reader_page(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	struct buffer_page *reader = cpu_buffer->reader_page;
-	struct buffer_page *commit;
-
-	/*
-	 * The reader page may be replaced only when the writer has left it and
-	 * all of it was read. So load commit_page first. Pairs with [LEFT] in
-	 * rb_commit_leave_page(): if the writer is seen to have left the page,
-	 * the commit loaded afterwards is final.
-	 */
-	commit = smp_load_acquire(&cpu_buffer->commit_page);
-	if (reader->read < rb_page_commit(reader))
-		return reader;
-
-	if (commit == reader || !rb_num_of_entries(cpu_buffer))
-		return NULL;
-
-	/* Do not take a page on which no event is committed yet */
-	if (!rb_page_commit(commit) && rb_set_head_page(cpu_buffer) == commit)
-		return NULL;
-
-	arch_spin_lock(&cpu_buffer->lock);
-	reader = rb_swap_reader_page(cpu_buffer);
-	if (reader)
-		cpu_buffer->read_stamp = reader->page->time_stamp;
-	arch_spin_unlock(&cpu_buffer->lock);
-
-	return reader;
 }
 
 /**
@@ -418,19 +237,20 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 
-	if (!READ_ONCE(cpu_buffer->mapped)) {
+	if (!cpu_buffer->meta_page) {
 		ret = -ENODEV;
 		goto out;
 	}
 
-	reader = rb_map_reader_page(cpu_buffer);
+	/* The reader page if something is unread on it, or the next page that has events */
+	reader = rb_get_reader_page(cpu_buffer);
 	if (reader) {
 		rb_consume_reader_page(cpu_buffer, reader);
 		/* The meta page reports the loss: no other reader may report it again */
 		cpu_buffer->lost_events = 0;
 		rb_flush_to_user(reader->page, reader->order);
 	}
-	__rb_update_meta_page(cpu_buffer);
+	rb_update_meta_page(cpu_buffer);
 
  out:
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
@@ -449,7 +269,7 @@ int ring_buffer_map_get_reader(struct trace_buffer *buffer, int cpu)
 bool ring_buffer_mapped(struct trace_buffer *buffer, int cpu)
 {
 	return cpumask_test_cpu(cpu, buffer->cpumask) &&
-	       READ_ONCE(buffer->buffers[cpu]->mapped);
+	       READ_ONCE(buffer->buffers[cpu]->user_mapped);
 }
 
 struct rb_map_wait {
@@ -462,7 +282,7 @@ static bool rb_map_wait_cond(void *data)
 {
 	struct rb_map_wait *wait = data;
 
-	return !READ_ONCE(wait->cpu_buffer->mapped) || wait->cond(wait->data);
+	return !READ_ONCE(wait->cpu_buffer->user_mapped) || wait->cond(wait->data);
 }
 
 /**
@@ -578,8 +398,9 @@ static int rb_map_first(struct ring_buffer_per_cpu *cpu_buffer)
 	if (!ret) {
 		cpu_buffer->subbufs = subbufs;
 		cpu_buffer->meta_page = meta;
-		WRITE_ONCE(cpu_buffer->mapped, 1);
-		__rb_update_meta_page(cpu_buffer);
+		cpu_buffer->mapped++;
+		WRITE_ONCE(cpu_buffer->user_mapped, 1);
+		rb_update_meta_page(cpu_buffer);
 	}
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 	if (!ret)
@@ -625,12 +446,12 @@ int ring_buffer_map(struct trace_buffer *buffer, int cpu)
 	cpu_buffer = buffer->buffers[cpu];
 
 	mutex_lock(&cpu_buffer->mapping_lock);
-	if (!cpu_buffer->mapped)
+	if (!cpu_buffer->user_mapped)
 		ret = rb_map_first(cpu_buffer);
-	else if (cpu_buffer->mapped == UINT_MAX)
+	else if (cpu_buffer->user_mapped == UINT_MAX)
 		ret = -EBUSY;
 	else
-		WRITE_ONCE(cpu_buffer->mapped, cpu_buffer->mapped + 1);
+		WRITE_ONCE(cpu_buffer->user_mapped, cpu_buffer->user_mapped + 1);
 	mutex_unlock(&cpu_buffer->mapping_lock);
 
 	return ret;
@@ -652,8 +473,8 @@ void ring_buffer_map_dup(struct trace_buffer *buffer, int cpu)
 	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
 
 	mutex_lock(&cpu_buffer->mapping_lock);
-	if (!WARN_ON_ONCE(!cpu_buffer->mapped))
-		WRITE_ONCE(cpu_buffer->mapped, cpu_buffer->mapped + 1);
+	if (!WARN_ON_ONCE(!cpu_buffer->user_mapped))
+		WRITE_ONCE(cpu_buffer->user_mapped, cpu_buffer->user_mapped + 1);
 	mutex_unlock(&cpu_buffer->mapping_lock);
 }
 
@@ -668,7 +489,8 @@ static void rb_unmap_last(struct ring_buffer_per_cpu *cpu_buffer)
 	lockdep_assert_held(&cpu_buffer->mapping_lock);
 
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
-	WRITE_ONCE(cpu_buffer->mapped, 0);
+	WRITE_ONCE(cpu_buffer->user_mapped, 0);
+	cpu_buffer->mapped--;
 	cpu_buffer->meta_page = NULL;
 	cpu_buffer->subbufs = NULL;
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
@@ -694,12 +516,12 @@ void ring_buffer_unmap(struct trace_buffer *buffer, int cpu)
 	struct ring_buffer_per_cpu *cpu_buffer = buffer->buffers[cpu];
 
 	mutex_lock(&cpu_buffer->mapping_lock);
-	if (WARN_ON_ONCE(!cpu_buffer->mapped))
+	if (WARN_ON_ONCE(!cpu_buffer->user_mapped))
 		;
-	else if (cpu_buffer->mapped == 1)
+	else if (cpu_buffer->user_mapped == 1)
 		rb_unmap_last(cpu_buffer);
 	else
-		WRITE_ONCE(cpu_buffer->mapped, cpu_buffer->mapped - 1);
+		WRITE_ONCE(cpu_buffer->user_mapped, cpu_buffer->user_mapped - 1);
 	mutex_unlock(&cpu_buffer->mapping_lock);
 }
 

@@ -219,8 +219,10 @@ static void rb_subbuf_apply(struct rb_subbuf_change *change)
 
 	rb_set_subbuf_order(buffer, change->order);
 
-	for_each_buffer_cpu(buffer, cpu)
+	for_each_buffer_cpu(buffer, cpu) {
 		rb_subbuf_exchange(buffer->buffers[cpu], &change->pages[cpu]);
+		rb_live_renew(buffer->buffers[cpu]);
+	}
 }
 
 /* Allocate everything up front; change nothing that readers or writers can see */

@@ -11,30 +11,11 @@
  * snapshots, so that tr->array_buffer.buffer does not change.
  */
 
+#ifdef CONFIG_RING_BUFFER_LIVE
+
 #include <uapi/linux/trace_live.h>
 
-#include "trace_base.h"
-
-#ifdef CONFIG_MMU
-
-static struct trace_array *trace_live_tr(struct file *filp)
-{
-	return file_inode(filp)->i_private;
-}
-
-/*
- * Expand the buffer from its boot-time minimum. Where a mapping, an observer or an
- * open "trace" keeps it at that for now, it is observed as it is.
- */
-static int trace_live_expand(struct trace_array *tr)
-{
-	int ret = 0;
-
-	if (tr->flags & TRACE_ARRAY_FL_GLOBAL)
-		ret = trace_live_update_buffers(tr);
-
-	return ret == -EBUSY ? 0 : ret;
-}
+#include "ring_buffer_observer.h"
 
 static int tracing_live_open(struct inode *inode, struct file *filp)
 {
@@ -42,13 +23,13 @@ static int tracing_live_open(struct inode *inode, struct file *filp)
 	struct trace_array *tr = inode->i_private;
 	int ret;
 
+	/* O_TRUNC asks for permission to write, too, but is no mode */
+	if (filp->f_mode & FMODE_WRITE || filp->f_flags & O_TRUNC)
+		return -EACCES;
+
 	ret = tracing_check_open_get_tr(tr);
 	if (ret)
 		return ret;
-
-	ret = trace_live_expand(tr);
-	if (ret)
-		goto out_tr;
 
 	ret = trace_mapping_get(tr);
 	if (ret)
@@ -88,35 +69,36 @@ static __poll_t tracing_live_poll(struct file *filp, poll_table *poll_table)
 	return ring_buffer_observer_poll(filp->private_data, filp, poll_table);
 }
 
-static struct page *trace_live_page(void *observer, unsigned long pgoff)
-{
-	return ring_buffer_observer_page(observer, pgoff);
-}
-
 static int tracing_live_mmap(struct file *filp, struct vm_area_struct *vma)
 {
-	struct ring_buffer_observer *observer = filp->private_data;
-	int ret;
+	int ret = trace_mmap_set_flags(vma);
 
-	ret = trace_mmap_set_flags(vma);
 	if (ret)
 		return ret;
 
-	if (vma->vm_pgoff || vma_pages(vma) > ring_buffer_observer_size(observer))
+	if (vma->vm_pgoff ||
+	    vma_pages(vma) > ring_buffer_observer_size(filp->private_data))
 		return -EINVAL;
 
-	return trace_mmap_insert_pages(vma, trace_live_page, observer);
+	return trace_mmap_insert_pages(vma, ring_buffer_observer_page,
+				       filp->private_data);
 }
 
-/* TRACE_LIVE_IOCTL_SET_POSITION, see include/uapi/linux/trace_live.h */
-static long trace_live_seek(struct file *filp,
-			    const struct trace_live_position __user *arg)
+/* The command's number says what it is, and the structure in it how large it is. */
+static long tracing_live_ioctl(struct file *filp, unsigned int cmd,
+			       unsigned long arg)
 {
+	struct trace_array *tr = file_inode(filp)->i_private;
+	struct trace_live_position __user *user = (void __user *)arg;
 	struct trace_live_position pos;
 	u32 size;
 	int ret;
 
-	if (get_user(size, &arg->size))
+	if (_IOC_TYPE(cmd) != _IOC_TYPE(TRACE_LIVE_IOCTL_SET_POSITION) ||
+	    _IOC_NR(cmd) != _IOC_NR(TRACE_LIVE_IOCTL_SET_POSITION))
+		return -ENOTTY;
+
+	if (get_user(size, &user->size))
 		return -EFAULT;
 	/* No version of the structure is smaller than the first one */
 	if (size < offsetofend(struct trace_live_position, bytes))
@@ -124,21 +106,12 @@ static long trace_live_seek(struct file *filp,
 	if (size > PAGE_SIZE)
 		return -E2BIG;
 
-	ret = copy_struct_from_user(&pos, sizeof(pos), arg, size);
+	ret = copy_struct_from_user(&pos, sizeof(pos), user, size);
 	if (ret)
 		return ret;
 
 	return ring_buffer_observer_seek(filp->private_data, &pos,
-					 READ_ONCE(trace_live_tr(filp)->buffer_percent));
-}
-
-static long tracing_live_ioctl(struct file *filp, unsigned int cmd,
-			       unsigned long arg)
-{
-	if (cmd != TRACE_LIVE_IOCTL_SET_POSITION)
-		return -ENOTTY;
-
-	return trace_live_seek(filp, (void __user *)arg);
+					 READ_ONCE(tr->buffer_percent));
 }
 
 static const struct file_operations tracing_live_fops = {
@@ -153,12 +126,11 @@ static const struct file_operations tracing_live_fops = {
 static void trace_live_create_file(struct trace_array *tr, struct dentry *d_cpu,
 				   long cpu)
 {
-	trace_create_cpu_file("trace_live", TRACE_MODE_READ, d_cpu, tr, cpu,
-			      &tracing_live_fops);
+	if (ring_buffer_observable(tr->array_buffer.buffer))
+		trace_create_cpu_file("trace_live", TRACE_MODE_READ, d_cpu, tr, cpu,
+				      &tracing_live_fops);
 }
 #else
-static void trace_live_create_file(struct trace_array *tr, struct dentry *d_cpu,
-				   long cpu)
-{
-}
-#endif /* CONFIG_MMU */
+static inline void trace_live_create_file(struct trace_array *tr,
+					  struct dentry *d_cpu, long cpu) { }
+#endif /* CONFIG_RING_BUFFER_LIVE */

@@ -111,7 +111,7 @@ struct trace_buffer_meta {
  *
  * It takes no argument. The result is 0, or -1 with errno set to:
  *
- *	ENODEV	this CPU's buffer is not mapped; on Linux 6.1, nor observed
+ *	ENODEV	this CPU's buffer is not mapped
  *	EINTR	a signal ended the wait
  */
 #define TRACE_MMAP_IOCTL_GET_READER		_IO('R', 0x20)

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "buffer_fixture.h"
+#include "user.h"
 #include "watcher.h"
 
 #define SOME_EVENT	"events/sched/sched_switch/enable"
@@ -55,30 +56,12 @@ static void expect_observed_as_it_is(struct __test_metadata *_metadata,
 	watcher_close(&w);
 }
 
-/* Observers open a buffer at its minimum on each CPU while something keeps it at that. */
-static void expect_observers_come(struct __test_metadata *_metadata, struct trace_instance *ti,
-				  const char *size)
-{
-	int fds[2], cpu;
-
-	for (cpu = 0; cpu < 2; cpu++) {
-		fds[cpu] = live_file(ti, sysconf(_SC_NPROCESSORS_ONLN) > 1 ? cpu : 0);
-		EXPECT_LE(0, fds[cpu]) TH_LOG("%s", strerror(-fds[cpu]));
-	}
-	expect_size(_metadata, ti, size);
-	for (cpu = 0; cpu < 2; cpu++) {
-		if (fds[cpu] >= 0)
-			close(fds[cpu]);
-	}
-}
-
 /* A mapping of a buffer at its minimum works. */
 static void expect_minimum_works(struct __test_metadata *_metadata,
 				 struct trace_instance *ti, const char *size)
 {
 	struct tally tally = { .next = ti->seq };
 	struct mapped_buffer mb;
-	int observer;
 
 	ASSERT_EQ(0, buffer_map(&mb, ti, ti->cpu, O_NONBLOCK));
 	EXPECT_LT(1, mb.meta->nr_subbufs);
@@ -89,30 +72,13 @@ static void expect_minimum_works(struct __test_metadata *_metadata,
 	EXPECT_EQ(ti->seq, tally.next);
 	EXPECT_LT(0, tally.lost);
 	EXPECT_TRUE(tally_exact(&tally));
-	/* What would expand it is refused meanwhile. */
-	EXPECT_EQ(-EBUSY, instance_write(ti, SOME_EVENT, "1"));
 	EXPECT_EQ(-EBUSY, instance_write(ti, "buffer_size_kb", "1000"));
 	expect_size(_metadata, ti, size);
-	/* An observer that came meanwhile is all that keeps the buffer as it is. */
-	observer = live_file(ti, ti->cpu);
-	ASSERT_LE(0, observer);
 	buffer_unmap(&mb);
-	expect_observers_come(_metadata, ti, size);
-	close(observer);
+	expect_size(_metadata, ti, size);
 }
 
-/* An open "trace" refuses another size, too. */
-static void expect_observed_beside_trace(struct __test_metadata *_metadata,
-					 struct trace_instance *ti, const char *size)
-{
-	int fd = instance_file(ti, "trace", O_RDONLY);
-
-	ASSERT_LE(0, fd);
-	expect_observers_come(_metadata, ti, size);
-	close(fd);
-}
-
-/* MAP-28, MAP-29, LIVE-40: The next test shows that it is not stuck at that. */
+/* MAP-28, MAP-29, LIVE-15: A later test shows that it is not stuck at that. */
 TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
@@ -132,13 +98,73 @@ TEST(buffer_at_its_boot_time_minimum_is_mapped_as_it_is)
 		ASSERT_EQ(0, run_on_cpu(top.cpu));
 		expect_minimum_works(_metadata, &top, size);
 	}
-	expect_observed_beside_trace(_metadata, &top, size);
 	close(top.marker);
 }
 
+/* An ordinary user opens a file, maps it if that can be mapped, and keeps it. */
+static pid_t fork_keeper(const struct trace_instance *ti, const char *file, int ready)
+{
+	pid_t pid = fork_user(TRACE_GROUP);
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = instance_file(ti, file, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		_exit(-fd);
+	if (strstr(file, "per_cpu") &&
+	    mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+		_exit(1);
+	if (write(ready, "r", 1) != 1)
+		_exit(2);
+	for (;;)
+		pause();
+}
+
+/* Root traces an event, which would expand the buffer if nobody kept it. */
+static void expect_traced_at_minimum(struct __test_metadata *_metadata,
+				     struct trace_instance *ti, const char *size)
+{
+	ASSERT_EQ(0, run_on_cpu(0));
+	EXPECT_EQ(0, instance_write(ti, SOME_EVENT, "1"));
+	sleep_ms(10);
+	EXPECT_LT(0, cpu_stat(ti, 0, "entries"));
+	EXPECT_EQ(0, instance_write(ti, SOME_EVENT, "0"));
+	expect_size(_metadata, ti, size);
+}
+
+/* LIVE-15, LIVE-40: Whoever may read does not resize a buffer, nor keep root from tracing. */
+TEST(events_are_traced_although_a_reader_keeps_the_boot_time_minimum)
+{
+	static const char * const files[] = {
+		"per_cpu/cpu0/trace_live", "per_cpu/cpu0/trace_pipe_raw", "trace",
+	};
+	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
+	char size[64], c;
+	int ready[2];
+	size_t i;
+	pid_t pid;
+
+	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", size, sizeof(size)));
+	if (!strstr(size, "expanded: "))
+		SKIP(return, "the buffer was used since boot");
+	ASSERT_EQ(0, pipe(ready));
+	ASSERT_EQ(0, grant_by_mount(true));
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		pid = fork_keeper(&top, files[i], ready[1]);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(1, read(ready[0], &c, 1));
+		expect_size(_metadata, &top, size);
+		expect_traced_at_minimum(_metadata, &top, size);
+		EXPECT_EQ(0, kill_child(pid)) TH_LOG("%s", files[i]);
+	}
+	EXPECT_EQ(0, grant_by_mount(false));
+	EXPECT_EQ(0, instance_write(&top, "trace", ""));
+}
+
 /*
- * MAP-28: what is refused once is not taken for done. By the meta page alone, so that a
- * kernel without observers can show the fault, and before a test that enables an event.
+ * MAP-28: An expansion that is put off is not taken for done. By the meta page alone, so
+ * that a kernel without observers can show the fault.
  */
 TEST(an_expansion_refused_for_a_mapping_works_later)
 {
@@ -150,12 +176,12 @@ TEST(an_expansion_refused_for_a_mapping_works_later)
 	if (!strstr(text, "expanded: "))
 		SKIP(return, "the buffer was used since boot");
 	ASSERT_EQ(0, buffer_map(&mb, &top, 0, O_NONBLOCK));
-	EXPECT_EQ(-EBUSY, instance_write(&top, SOME_EVENT, "1"));
+	expect_traced_at_minimum(_metadata, &top, text);
 	buffer_unmap(&mb);
 	expect_size(_metadata, &top, text);
 }
 
-/* LIVE-15: ... and an observer of an instance is not the first of the top level. */
+/* LIVE-15: An observer of an instance is not one of the top level. */
 TEST(the_minimum_is_not_expanded_for_an_observer_of_an_instance)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
@@ -175,8 +201,8 @@ TEST(the_minimum_is_not_expanded_for_an_observer_of_an_instance)
 	expect_size(_metadata, &top, size);
 }
 
-/* LIVE-15, MAP-28: The first to need its size is an observer, which opens a file to begin with. */
-TEST(a_buffer_that_was_mapped_at_its_minimum_expands_for_an_observer)
+/* LIVE-40, MAP-28: ... and the next event that is enabled expands it. */
+TEST(a_buffer_that_was_kept_at_its_minimum_expands_later)
 {
 	struct trace_instance top = { .dir = TRACEFS_DIR, .top = true };
 	char text[64], *p;
@@ -188,14 +214,14 @@ TEST(a_buffer_that_was_mapped_at_its_minimum_expands_for_an_observer)
 	if (!p)
 		SKIP(return, "the buffer was used since boot");
 	kb = atoll(p + strlen("expanded: "));
-	ASSERT_EQ(0, watcher_open(&w, &top, 0, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "1"));
+	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "0"));
 	ASSERT_LT(0, instance_read(&top, "buffer_size_kb", text, sizeof(text)));
 	EXPECT_EQ(NULL, strstr(text, "expanded"));
 	EXPECT_LE(kb, strtoll(text, NULL, 10));
+	ASSERT_EQ(0, watcher_open(&w, &top, 0, LIVE_FROM_OLDEST));
 	EXPECT_LE(kb * 1024, (long long)w.map.index->nr_subbufs * w.map.index->subbuf_size);
 	watcher_close(&w);
-	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "1"));
-	ASSERT_EQ(0, instance_write(&top, SOME_EVENT, "0"));
 	ASSERT_EQ(0, instance_write(&top, "buffer_size_kb", "100"));
 	EXPECT_LE(100, instance_number(&top, "buffer_size_kb"));
 	ASSERT_EQ(0, instance_write(&top, "trace", ""));

@@ -13,6 +13,7 @@
 
 struct disturbance {
 	long long	sent;		/* by other CPUs: IPIs of any kind */
+	long long	irq_works;	/* interrupts that it sent to itself, to do an irq_work */
 	long long	interrupts;	/* all, those included */
 	long long	events;		/* committed to the CPU's buffer */
 	long long	ns;		/* over so long */
@@ -31,19 +32,8 @@ int disturbance_in(struct disturbance *d, const struct trace_instance *ti, int c
 
 void disturbance_tell(const struct disturbance *d, const char *what);
 
-/* From when on wake-ups are counted: the time, and how far the writer was. */
-struct pace {
-	long long	ns;
-	uint64_t	generation;
-};
-
-/* From now on, of the buffer that @w observes. */
-struct pace pace_from(const struct watcher *w);
-
-/*
- * So often may an observer have woken up since @from that is woken @rate times a
- * second at most, and whenever half of the ring was written since its position.
- */
-uint64_t pace_allows(const struct pace *from, const struct watcher *w, unsigned int rate);
+/* So many observers a round may be woken in so long, in which there may be two at once. */
+#define ROUND_OBSERVERS	16
+uint64_t rounds_allowed(long long ns);
 
 #endif /* SELFTEST_RING_BUFFER_DISTURBANCE_H */

@@ -169,7 +169,6 @@ static int after_close(FIXTURE_DATA(map) * self, int err)
 	return with.fd >= 0 && close(with.fd) ? -errno : 0;
 }
 
-/* The index stays until the size is another, as expect_free() makes it. */
 static int call_open_live(FIXTURE_DATA(map) * self)
 {
 	with.fd = live_file(&self->ti, self->ti.cpu);
@@ -407,8 +406,7 @@ static int call_live_wait(FIXTURE_DATA(map) * self)
 {
 	const struct trace_live_index *index = with.map;
 	struct trace_live_position pos = {
-		.size = sizeof(pos), .epoch = index->epoch,
-		.generation = index->commit_generation, .bytes = 1,
+		.size = sizeof(pos), .generation = index->commit_generation, .bytes = 1,
 	};
 
 	return ioctl(with.fd, TRACE_LIVE_IOCTL_SET_POSITION, &pos) ? -errno : 0;
@@ -816,6 +814,38 @@ TEST_F_TIMEOUT(map, subbuf_size_stays_when_memory_ends, FAULT_TIMEOUT)
 	}
 	/* One of the two has fewer sub-buffers: those of the other one were refused as well. */
 	EXPECT_LT(2 * (TEST_SUBBUFS / 2 + 1), refused);
+}
+
+/* How often an observer was refused, because the resize before had no memory for its index */
+static unsigned int without_index;
+
+static int open_live_and_close(FIXTURE_DATA(map) * self)
+{
+	int fd = live_file(&self->ti, self->ti.cpu);
+
+	return fd < 0 ? fd : close(fd);
+}
+
+static int after_resize_for_observer(FIXTURE_DATA(map) * self, int err)
+{
+	int ret = open_live_and_close(self);
+
+	if (ret && (err || ret != -ENOMEM))
+		return ret;
+	without_index += !!ret;
+	return resize(self, TEST_SUBBUFS) ?: open_live_and_close(self);
+}
+
+/* MEM-11: Until the next resize. */
+TEST_F_TIMEOUT(map, a_resize_without_memory_for_the_index_succeeds, FAULT_TIMEOUT)
+{
+	static const struct operation op = {
+		"buffer_size_kb", .call = call_resize, .after = after_resize_for_observer,
+	};
+
+	ASSERT_EQ(0, prepare(self));
+	fail_each(_metadata, self, &op, expect_free);
+	EXPECT_LT(0, without_index);
 }
 
 /* MEM-6, HOLD-14 */

@@ -68,7 +68,7 @@ TEST_F(traced, current_tracer_can_change_while_observed)
 	EXPECT_EQ(0, self->w.tally.malformed);
 	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
 	EXPECT_EQ(self->w.o.count,
-		  self->w.o.first + self->w.o.seen + self->w.o.missed);
+		  self->w.o.before + self->w.o.seen + self->w.o.missed);
 	EXPECT_EQ(0, instance_write(&self->ti, "current_tracer", "nop"));
 }
 
@@ -86,13 +86,14 @@ static void fork_follower(struct __test_metadata *_metadata,
 static bool quiet(const struct disturbance *with, const struct disturbance *without)
 {
 	return with->sent <= 2 * without->sent + 30 &&
-	       with->interrupts <= 2 * without->interrupts + 60 &&
-	       with->events <= 3 * without->events + 30 * 1000;
+	       with->interrupts <= 4 * without->interrupts + 60 &&
+	       with->events <= 5 * without->events + 30 * 1000;
 }
 
 /*
  * Each interrupt of the idle CPU writes functions by the hundred, of which the
- * observer sees some before it sleeps again. It is not to cause such an interrupt.
+ * observer sees some before it sleeps again. Of such interrupts the CPU has one or two
+ * more, by which it wakes the observer.
  */
 static void expect_sleeping(struct __test_metadata *_metadata,
 			    FIXTURE_DATA(traced) * self)
@@ -126,27 +127,32 @@ TEST_F(traced, an_observer_of_an_idle_cpu_sleeps_with_all_functions_traced)
 }
 
 /*
- * WAKE-19: Each of its calls writes functions by the thousand on the CPU that it
- * watches.
+ * WAKE-19: Each of its calls writes functions by the thousand on the CPU that it watches, where
+ * two sub-buffers are written by one wake-up.
  */
 TEST_F(traced, an_observer_on_the_watched_cpu_sleeps_with_all_functions_traced)
 {
-	const unsigned int seconds = 3;
+	static const unsigned int subbufs[] = { 2, TEST_SUBBUFS };
+	struct trace_instance *ti = &self->ti;
 	struct disturbance d;
-	struct pace from;
 	uint64_t wakeups;
+	size_t i;
 
-	ASSERT_EQ(0, instance_write(&self->ti, "current_tracer", "function"));
-	ASSERT_EQ(0, watcher_open(&self->w, &self->ti, self->ti.cpu, LIVE_FROM_NOW));
-	fork_follower(_metadata, self, self->ti.cpu);
-	from = pace_from(&self->w);
-	wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED);
-	ASSERT_EQ(0, disturbance_in(&d, &self->ti, self->ti.cpu, seconds * 1000,
-				    "an observer on the watched CPU"));
-	wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED) - wakeups;
-	TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
-	EXPECT_LT(8, wakeups);
-	EXPECT_GE(pace_allows(&from, &self->w, 8), wakeups);
+	for (i = 0; i < ARRAY_SIZE(subbufs); i++) {
+		ASSERT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+					      subbufs[i] * ti->subbuf_kb));
+		ASSERT_EQ(0, instance_write(ti, "current_tracer", "function"));
+		fork_follower(_metadata, self, ti->cpu);
+		wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED);
+		ASSERT_EQ(0, disturbance_in(&d, ti, ti->cpu, 3000,
+					    "an observer on the watched CPU"));
+		wakeups = __atomic_load_n(self->wakeups, __ATOMIC_RELAXED) - wakeups;
+		TH_LOG("%llu wake-ups", (unsigned long long)wakeups);
+		EXPECT_LT(8, wakeups);
+		EXPECT_GE(rounds_allowed(d.ns) * 11 / 10, wakeups);
+		EXPECT_EQ(0, kill_child(self->pid));
+		ASSERT_EQ(0, instance_write(ti, "current_tracer", "nop"));
+	}
 }
 
 /* The first or the last event of the CPU, as it comes or goes, makes the file readable. */
@@ -296,7 +302,7 @@ TEST_F(traced, a_snapshot_of_a_cpu_that_goes_down_keeps_no_instance)
 	ASSERT_EQ(0, instance_open(&self->ti, variant->top, variant->subbuf_kb));
 }
 
-/* The index goes, the ring is another: a writer that RCU does not see may be in it. */
+/* The index is another, as the ring is: a writer that RCU does not see may be in it. */
 static int change_what_is_observed(struct trace_instance *ti, unsigned int round)
 {
 	unsigned int kb = ti->subbuf_kb;

@@ -374,7 +374,7 @@ static pid_t fork_dropper(struct trace_instance *ti)
 	_exit(memcmp(before, own.meta, own.len) ? 4 : 0);
 }
 
-/* MAP-26, MAP-32 */
+/* MAP-26 */
 TEST_F(map, madv_dontneed_hurts_only_its_caller)
 {
 	pid_t pid;
@@ -383,8 +383,7 @@ TEST_F(map, madv_dontneed_hurts_only_its_caller)
 	ASSERT_LT(0, overflow_buffer(&self->ti));
 	pid = fork_dropper(&self->ti);
 	ASSERT_LE(0, pid);
-	/* Pages that were dropped come back with mainline's mapping only. */
-	EXPECT_EQ(has_mainlines_mapping() ? 0 : 128 + SIGBUS, child_status(pid, WOKEN_MS));
+	EXPECT_EQ(128 + SIGBUS, child_status(pid, WOKEN_MS));
 	self->tally.unknown_loss = true;
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
 	expect_intact(_metadata, &self->ti, &self->mb, &self->tally);

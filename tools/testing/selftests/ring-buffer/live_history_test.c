@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Observers that come and go: the first one of a buffer, however large and busy it
- * is, those that come later and find what was there before them, and what becomes
- * of the index when there is no observer any more.
+ * Observers that come and go: what they find that was there before them, that they
+ * wait for nobody when they come, and what becomes of the index with the buffer.
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include "buffer_fixture.h"
+#include "user.h"
 #include "watcher.h"
 
 FIXTURE(live_history) {
@@ -53,15 +53,7 @@ static int observe(FIXTURE_DATA(live_history) * self, enum live_start from)
 	return watcher_open(&self->w, &self->ti, self->ti.cpu, from);
 }
 
-/* An observer that goes at once. */
-static int observe_shortly(FIXTURE_DATA(live_history) * self)
-{
-	int fd = live_file(&self->ti, self->ti.cpu);
-
-	return fd < 0 ? fd : close(fd);
-}
-
-/* The next observer is the first one of a new buffer, of about @subbufs. */
+/* The buffer is a new one, of about @subbufs, and has a new index. */
 static int make_anew(FIXTURE_DATA(live_history) * self, unsigned int subbufs)
 {
 	static unsigned int turn;
@@ -79,35 +71,62 @@ static void expect_accounted(struct __test_metadata *_metadata,
 	EXPECT_EQ(committed_events(ti, ti->cpu), w->o.count);
 }
 
-/* LIVE-24 */
-TEST_F(live_history, a_later_observer_sees_what_came_before_it)
+/* LIVE-23 */
+TEST_F(live_history, an_observer_sees_what_came_before_it)
 {
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
-	ASSERT_EQ(0, observe_shortly(self));
 	ASSERT_EQ(0, write_events(&self->ti, 5 * self->ti.subbuf_kb, EVENT_LARGE));
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	expect_accounted(_metadata, &self->ti, &self->w);
-	EXPECT_EQ(0, self->w.o.first);
+	EXPECT_EQ(0, self->w.o.before);
 	EXPECT_EQ(self->ti.seq, self->w.o.seen);
 }
 
-/* LIVE-24: ... consumed or not: what counts is whether it was overwritten. */
-TEST_F(live_history, a_later_observer_sees_what_was_consumed)
+/* LIVE-23: What a resize leaves is consumed, though no slot of the new index describes it. */
+TEST_F(live_history, what_a_much_larger_ring_held_is_consumed)
+{
+	static char page[LARGE_SUBBUF_KB * 1024];
+	unsigned int kb = self->ti.subbuf_kb;
+	long long before;
+	int fd;
+
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", 400 * kb));
+	/* Most of the ring: the last slots are in use. */
+	ASSERT_EQ(0, write_events(&self->ti, 350 * kb * 1024 / 420, EVENT_LARGE));
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb", 2 * kb));
+	before = committed_events(&self->ti, self->ti.cpu);
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	/* A sub-buffer that the writer has left is given away. */
+	EXPECT_LT(0, read(fd, page, kb * 1024));
+	while (read(fd, page, kb * 1024) > 0)
+		;
+	EXPECT_EQ(EAGAIN, errno);
+	close(fd);
+
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	ASSERT_EQ(0, write_events(&self->ti, 20, EVENT_LARGE));
+	ASSERT_LE(0, watch(&self->w));
+	EXPECT_TRUE(watcher_exact(&self->w));
+	EXPECT_EQ(before + 20, committed_events(&self->ti, self->ti.cpu));
+}
+
+/* LIVE-23: ... consumed or not: what counts is whether it was overwritten. */
+TEST_F(live_history, an_observer_sees_what_was_consumed)
 {
 	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
-	ASSERT_EQ(0, observe_shortly(self));
 	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
 	ASSERT_EQ(0, write_events(&self->ti, 5 * self->ti.subbuf_kb, EVENT_LARGE));
 	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
 	EXPECT_EQ(self->ti.seq, self->tally.seen);
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
 	expect_accounted(_metadata, &self->ti, &self->w);
-	EXPECT_EQ(0, self->w.o.first);
+	EXPECT_EQ(0, self->w.o.before);
 	EXPECT_EQ(self->ti.seq, self->w.o.seen);
 }
 
-/* LIVE-24: In any state of ring, reader and writer: what is seen is all there can be. */
-TEST_F(live_history, each_later_observer_is_exact)
+/* LIVE-23: In any state of ring, reader and writer: what is seen is all there can be. */
+TEST_F(live_history, each_observer_is_exact)
 {
 	struct watcher late;
 	int round;
@@ -127,52 +146,19 @@ TEST_F(live_history, each_later_observer_is_exact)
 	}
 }
 
-/* LIVE-23: a new ring has a new index, and all its events. */
-TEST_F(live_history, the_first_observer_sees_what_is_unread)
+/* LIVE-25: Generations of one observer are those of the next. */
+TEST_F(live_history, generations_go_on_when_nobody_observes)
 {
-	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	uint64_t first, generation;
+
 	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
-	ASSERT_LT(0, overflow_buffer(&self->ti));
-	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	ASSERT_LE(0, watch(&self->w));
-	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "overrun"), self->w.o.first);
-	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "entries"), self->w.o.seen);
-	expect_accounted(_metadata, &self->ti, &self->w);
-}
-
-/* LIVE-23: ... and what is behind a sub-buffer whose memory read() took along. */
-TEST_F(live_history, the_first_observer_sees_what_read_has_left)
-{
-	size_t subbuf = self->ti.subbuf_kb * 1024;
-	unsigned char *page = malloc(subbuf);
-	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
-
-	ASSERT_NE(NULL, page);
-	ASSERT_LE(0, raw);
-	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
-	ASSERT_LT(0, write_bytes(&self->ti, 3 * subbuf, EVENT_LARGE));
-	ASSERT_LT(0, read(raw, page, subbuf));
-	free(page);
-	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	ASSERT_LE(0, watch(&self->w));
-	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "read events"), self->w.o.first);
-	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "entries"), self->w.o.seen);
-	expect_accounted(_metadata, &self->ti, &self->w);
-	close(raw);
-}
-
-/* LIVE-25: An epoch, and generations, of one observer are those of the next. */
-TEST_F(live_history, the_index_stays_when_nobody_observes)
-{
-	uint64_t epoch, generation;
-
 	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
-	epoch = self->w.map.index->epoch;
+	first = self->w.map.index->first;
 	generation = self->w.map.index->commit_generation;
 	watcher_close(&self->w);
 	ASSERT_LT(0, overflow_buffer(&self->ti));
 	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
-	EXPECT_EQ(epoch, self->w.map.index->epoch);
+	EXPECT_EQ(first, self->w.map.index->first);
 	EXPECT_LT(generation + TEST_SUBBUFS, self->w.map.index->commit_generation);
 }
 
@@ -196,40 +182,16 @@ TEST_F(live_history, a_position_is_good_for_the_next_observer)
 	close(fd);
 }
 
-/* WAKE-3: A position in another index is of another epoch, however many there were. */
-TEST_F(live_history, epochs_go_on_when_the_buffer_is_resized)
+/* LIVE-22: However fast it is written meanwhile */
+TEST_F(live_history, an_observer_comes_beside_a_busy_writer)
 {
-	struct trace_live_position p;
-	int i, round;
-
-	for (round = 0; round < 3; round++) {
-		ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
-		for (i = 0; i < 3; i++)
-			ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
-		ASSERT_EQ(LIVE_RESET, watch_once(&self->w));
-		p = live_position(&self->w.o, 1);
-		watcher_close(&self->w);
-		ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
-		ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
-		EXPECT_LT(p.epoch, self->w.map.index->epoch);
-		/* The buffer is another one: there is news. */
-		ASSERT_EQ(0, ioctl(self->w.fd, TRACE_LIVE_IOCTL_SET_POSITION, &p));
-		EXPECT_EQ(1, poll_readable(self->w.fd, WOKEN_MS));
-		watcher_close(&self->w);
-	}
-}
-
-/* LIVE-23: A large one, written as fast as it goes: there is no error, and it is all there. */
-TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
-{
-	const unsigned int subbufs = self->ti.subbuf_kb * 1024 > getpagesize() ? 100 : 2000;
 	int round, looks;
 
 	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
 	self->pid = fork_stubborn_writer(&self->ti, EVENT_SMALL);
 	ASSERT_LT(0, self->pid);
 	for (round = 0; round < 25; round++) {
-		ASSERT_EQ(0, make_anew(self, round % 5 ? subbufs : TEST_SUBBUFS));
+		ASSERT_EQ(0, make_anew(self, round % 5 ? 3 : TEST_SUBBUFS));
 		sleep_ms(round % 4 * 30);
 		ASSERT_EQ(0, observe(self, round % 2 ? LIVE_FROM_OLDEST : LIVE_FROM_NOW))
 			TH_LOG("round %d", round);
@@ -249,191 +211,112 @@ TEST_F(live_history, the_first_observer_comes_beside_a_busy_writer)
 	EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
 }
 
-/* A real-time writer that sleeps for 100 us after each @burst of large events. */
-static pid_t fork_quick_writer(struct trace_instance *ti, unsigned int burst)
-{
-	struct sched_param param = { .sched_priority = 1 };
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	if (run_on_cpu(ti->cpu) || sched_setscheduler(0, SCHED_FIFO, &param))
-		_exit(1);
-	for (;;) {
-		write_events(ti, burst, 2000);
-		usleep(100);
-	}
-}
-
-/*
- * LIVE-23: Whenever a part of the sub-buffers is described, the writer overwrites as many
- * and more before the next part.
- */
-TEST_F(live_history, the_first_observer_comes_beside_a_writer_that_is_quicker)
-{
-	const unsigned int subbufs = 10000 / self->ti.subbuf_kb;
-	int round;
-
-	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	for (round = 0; round < 5; round++) {
-		ASSERT_EQ(0, make_anew(self, subbufs));
-		ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
-		self->pid = fork_quick_writer(&self->ti, subbufs * self->ti.subbuf_kb / 4);
-		ASSERT_LT(0, self->pid);
-		while (!cpu_stat(&self->ti, self->ti.cpu, "overrun"))
-			ASSERT_EQ(-EAGAIN, child_status(self->pid, 10));
-		ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST))
-			TH_LOG("round %d", round);
-		EXPECT_EQ(0, kill_child(self->pid));
-		self->pid = 0;
-		ASSERT_LE(0, watch(&self->w));
-		EXPECT_TRUE(watcher_exact(&self->w));
-		EXPECT_LT(0, self->w.o.seen);
-		EXPECT_EQ(committed_events(&self->ti, self->ti.cpu), self->w.o.count);
-		watcher_close(&self->w);
-	}
-}
-
-/*
- * LIVE-23: A reader holds a lock while it waits for the writer to finish. An observer
- * that begins must not wait for both. It takes three CPUs to see it.
- */
-TEST_F(live_history, it_begins_beside_a_busy_writer_and_a_busy_reader)
-{
-	long long until = monotonic_ns() + 2000000000;
-	pid_t reader;
-	long opened = 0;
-
-	ASSERT_EQ(0, buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK));
-	self->pid = fork_writer(&self->ti, ~0U, EVENT_LARGE);
-	ASSERT_LT(0, self->pid);
-	reader = fork();
-	ASSERT_LE(0, reader);
-	if (!reader) {
-		run_on_cpu(self->ti.other_cpu);
-		while (!ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER))
-			;
-		_exit(1);
-	}
-	do {
-		ASSERT_EQ(0, observe_shortly(self));
-		opened++;
-	} while (monotonic_ns() < until);
-	EXPECT_LT(1, opened);
-	EXPECT_EQ(-EAGAIN, child_status(self->pid, 0));
-	EXPECT_EQ(-EAGAIN, child_status(reader, 0));
-	kill_child(reader);
-	kill_child(self->pid);
-	self->pid = 0;
-	ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
-	ASSERT_EQ(0, write_events(&self->ti, 5, EVENT_SMALL));
-	ASSERT_LE(0, tally_drain(&self->tally, &self->mb));
-	EXPECT_EQ(5, self->tally.seen);
-}
-
 #define RT_RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
 
-/* LIVE-28: The first observer waits for the CPU, here for ever, and can be killed. */
-TEST_F(live_history, the_first_observer_can_be_killed_while_it_waits_for_the_cpu)
+/* A CPU that is not one of the test's: it is brought up, if it has to be. -1: there is none. */
+static int third_cpu(const struct trace_instance *ti)
 {
-	char runtime[32], c;
-	int ready[2];
-	pid_t opener;
+	int cpu = 0;
+
+	while (cpu == ti->cpu || cpu == ti->other_cpu)
+		cpu++;
+	return switch_cpu_online(cpu, true) ? -1 : cpu;
+}
+
+static int user_observes(struct trace_instance *ti)
+{
+	return live_file(ti, ti->cpu) < 0;
+}
+
+#define BESIDE		TRACEFS_DIR "/instances/rbtest-beside"
+
+/* What waits for none of a CPU's tasks: hotplug of another CPU, tracefs. */
+static int do_much(const struct trace_instance *ti, int cpu)
+{
+	char tracer[64];
+	int err = switch_cpu_online(cpu, false);
+
+	if (!err && instance_read(ti, "current_tracer", tracer, sizeof(tracer)) < 0)
+		err = -EIO;
+	if (!err && mkdir(BESIDE, 0755))
+		err = -errno;
+	return err;
+}
+
+/*
+ * Whether root's work was done while a task of real time had the CPU. Where that was taken
+ * while its ksoftirqd had work, RCU waits for it, and so does hotplug: on every kernel.
+ */
+static bool works_beside_hog(struct __test_metadata *_metadata, FIXTURE_DATA(live_history) * self,
+			     int cpu)
+{
+	int ready[2], status, i;
+	pid_t worker;
+	char c;
 
 	ASSERT_EQ(0, pipe(ready));
-	ASSERT_LT(0, read_file(RT_RUNTIME, runtime, sizeof(runtime)));
-	ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
-	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
-	ASSERT_EQ(0, write_file(RT_RUNTIME, "-1"));
 	self->pid = fork_cpu_hog(self->ti.cpu, ready[1]);
 	ASSERT_LT(0, self->pid);
 	ASSERT_EQ(1, read(ready[0], &c, 1));
-	opener = fork();
-	ASSERT_LE(0, opener);
-	if (!opener)
-		_exit(live_file(&self->ti, self->ti.cpu) < 0);
-	EXPECT_TRUE(child_waits(opener, WOKEN_MS));
-	kill(opener, SIGKILL);
-	EXPECT_EQ(128 + SIGKILL, child_status(opener, WOKEN_MS));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, user_does(&self->ti, TRACE_GROUP, user_observes));
+	worker = fork();
+	if (!worker)
+		_exit(-do_much(&self->ti, cpu));
+	status = child_status(worker, WOKEN_MS);
 	EXPECT_EQ(0, kill_child(self->pid));
 	self->pid = 0;
+	if (status == -EAGAIN)
+		EXPECT_EQ(0, child_status(worker, WOKEN_MS));
+	EXPECT_EQ(0, rmdir(BESIDE));
+	EXPECT_EQ(0, switch_cpu_online(cpu, true));
+	return !status;
+}
+
+/*
+ * LIVE-15: A task of real time has the watched CPU, for ever. Whoever may read opens the file
+ * all the same, and root does what it did before.
+ */
+TEST_F(live_history, an_observer_waits_for_no_task_of_the_watched_cpu)
+{
+	bool were_two = sysconf(_SC_NPROCESSORS_ONLN) == 2;
+	struct trace_instance *ti = &self->ti;
+	int other = third_cpu(ti), try = 0;
+	char runtime[32];
+
+	if (other < 0)
+		SKIP(return, "needs a third CPU");
+	ASSERT_LT(0, read_file(RT_RUNTIME, runtime, sizeof(runtime)));
+	ASSERT_EQ(0, run_on_cpu(ti->other_cpu));
+	ASSERT_EQ(0, make_anew(self, TEST_SUBBUFS));
+	ASSERT_EQ(0, grant_by_chgrp(ti, true));
+	ASSERT_EQ(0, write_file(RT_RUNTIME, "-1"));
+	while (!works_beside_hog(_metadata, self, other) && ++try < 3)
+		;
+	EXPECT_GT(3, try);
 	EXPECT_EQ(0, write_file(RT_RUNTIME, runtime));
-	expect_unmapped(_metadata, &self->ti);
-	ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
-	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	expect_accounted(_metadata, &self->ti, &self->w);
+	EXPECT_EQ(0, grant_by_chgrp(ti, false));
+	EXPECT_EQ(0, switch_cpu_online(other, !were_two));
+	expect_unmapped(_metadata, ti);
 }
 
-/* So often were interrupts turned off, as @watcher traced, while the index was made. */
-static long times_off(const struct trace_instance *watcher)
+/* LIVE-25: The index goes with the size of its buffer. */
+TEST_F(live_history, indexes_that_come_and_go_leak_no_memory)
 {
-	int fd = cpu_file(watcher, watcher->cpu, "trace", O_RDONLY);
-	FILE *trace = fd < 0 ? NULL : fdopen(fd, "r");
-	bool making = false;
-	char line[512];
-	long times = 0;
-
-	if (!trace)
-		return -EIO;
-	while (fgets(line, sizeof(line), trace)) {
-		if (strstr(line, "function rb_live_begin_work"))
-			making = strstr(line, "workqueue_execute_start");
-		times += making && strstr(line, "irq_disable");
-	}
-	fclose(trace);
-	return times;
-}
-
-/* LIVE-25: So is that of an instance that is removed. */
-TEST_F(live_history, indexes_of_removed_instances_leak_no_memory)
-{
-	const unsigned int rounds = 20;
-	struct trace_instance other;
-	long long before, after;
+	const unsigned int rounds = 100, kb = 8192;
+	long long before = 0, after;
 	unsigned int i;
-	int fd;
 
-	/* That is 64 KiB for an index, and less where pages are larger. */
-	before = memory_kb("VmallocUsed");
-	for (i = 0; i < rounds; i++) {
-		ASSERT_EQ(0, instance_open(&other, false, 0));
-		ASSERT_EQ(0, cpu_write(&other, other.cpu, "buffer_size_kb", "8192"));
-		fd = live_file(&other, other.cpu);
-		ASSERT_LE(0, fd);
-		close(fd);
-		ASSERT_EQ(0, instance_close(&other));
+	for (i = 0; i <= rounds; i++) {
+		ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+					      kb + i % 2 * self->ti.subbuf_kb));
+		if (!i)
+			before = memory_kb("VmallocUsed");
 	}
 	after = memory_kb("VmallocUsed");
 	ASSERT_LT(0, before);
-	EXPECT_GT(rounds * 32, after - before)
-		TH_LOG("%lld KiB before, %lld after", before, after);
-}
-
-/* LIVE-25: The kernel's own list of the sub-buffers goes with the index. */
-TEST_F(live_history, the_lists_of_indexes_that_go_leak_no_memory)
-{
-	const unsigned int rounds = 20, kb = 32 << 10;
-	struct trace_instance other;
-	long long before = 0, after;
-	unsigned int i;
-	int fd;
-
-	ASSERT_EQ(0, instance_open(&other, false, 0));
-	for (i = 0; i <= rounds; i++) {
-		ASSERT_EQ(0, cpu_write_number(&other, other.cpu, "buffer_size_kb",
-					      kb + i % 2 * other.subbuf_kb));
-		if (!i)
-			before = memory_kb("SUnreclaim");
-		fd = live_file(&other, other.cpu);
-		ASSERT_LE(0, fd);
-		close(fd);
-	}
-	ASSERT_EQ(0, cpu_write_number(&other, other.cpu, "buffer_size_kb", kb));
-	after = memory_kb("SUnreclaim");
-	ASSERT_EQ(0, instance_close(&other));
-	ASSERT_LT(0, before);
-	/* A list is a pointer for each sub-buffer: 64 KiB, and less where pages are larger. */
-	EXPECT_GT(rounds * 32, after - before)
+	/* An index is a page or more. */
+	EXPECT_GT(rounds * getpagesize() / 1024 / 2, after - before)
 		TH_LOG("%lld KiB before, %lld after", before, after);
 }
 
@@ -441,62 +324,16 @@ TEST_F(live_history, the_lists_of_indexes_that_go_leak_no_memory)
 TEST_F(live_history, the_index_of_another_sub_buffer_size_is_another)
 {
 	unsigned int kb = 2 * self->ti.subbuf_kb;
-	uint64_t epoch;
 
-	ASSERT_EQ(0, observe(self, LIVE_FROM_NOW));
-	epoch = self->w.map.index->epoch;
-	watcher_close(&self->w);
+	ASSERT_LT(0, overflow_buffer(&self->ti));
 	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb", kb));
+	self->ti.seq = 0;
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	EXPECT_LT(epoch, self->w.map.index->epoch);
+	EXPECT_EQ(1, self->w.map.index->first);
+	EXPECT_EQ(1, self->w.map.index->commit_generation);
 	EXPECT_EQ(kb * 1024, self->w.map.index->subbuf_size);
 	ASSERT_EQ(0, write_events(&self->ti, kb, EVENT_LARGE));
 	expect_accounted(_metadata, &self->ti, &self->w);
-}
-
-/* COST-6: 64 sub-buffers at a time. */
-TEST_F(live_history, a_large_buffer_is_described_in_parts)
-{
-	unsigned int subbufs = self->ti.subbuf_kb * 1024 > getpagesize() ? 130 : 2000;
-	static const char * const events[] = {
-		"events/workqueue/workqueue_execute_start/enable",
-		"events/workqueue/workqueue_execute_end/enable",
-		"events/preemptirq/irq_disable/enable",
-	};
-	struct trace_instance other;
-	unsigned int i;
-
-	ASSERT_EQ(0, make_anew(self, subbufs + 1));
-	ASSERT_LT(0, write_bytes(&self->ti, subbufs * self->ti.subbuf_kb * 1024, EVENT_LARGE));
-	ASSERT_EQ(0, instance_open(&other, false, 0));
-	EXPECT_EQ(0, instance_write(&other, "buffer_size_kb", "8192"));
-	for (i = 0; i < ARRAY_SIZE(events); i++)
-		EXPECT_EQ(0, instance_write(&other, events[i], "1"));
-	EXPECT_EQ(0, observe_shortly(self));
-	for (i = 0; i < ARRAY_SIZE(events); i++)
-		EXPECT_EQ(0, instance_write(&other, events[i], "0"));
-	EXPECT_LE(subbufs / 64, times_off(&other));
-	EXPECT_EQ(0, instance_close(&other));
-}
-
-/* LIVE-25: The index of a buffer that is resized is freed. */
-TEST_F(live_history, indexes_that_come_and_go_leak_no_memory)
-{
-	const unsigned int rounds = 300;
-	long long before, after;
-	unsigned int i;
-
-	/* An index is two pages, at least. */
-	ASSERT_EQ(0, make_anew(self, 150));
-	before = memory_kb("VmallocUsed");
-	for (i = 0; i < rounds; i++) {
-		ASSERT_EQ(0, observe_shortly(self));
-		ASSERT_EQ(0, make_anew(self, 150));
-	}
-	after = memory_kb("VmallocUsed");
-	ASSERT_LT(0, before);
-	EXPECT_GT(rounds * getpagesize() / 1024, after - before)
-		TH_LOG("%lld KiB before, %lld after", before, after);
 }
 
 /* LIVE-25: The state after the tenth time is that after the first. */

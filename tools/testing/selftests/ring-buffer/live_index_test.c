@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the live index says, field by field: after a reset, of what consumers took, of
- * how full the buffer is, and of sub-buffers that were given away.
+ * What the live index says, field by field: where a generation is, after a reset and
+ * another size, of what consumers took, of how full the buffer is, and of sub-buffers
+ * that were given away.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -54,19 +55,68 @@ static int consume(FIXTURE_DATA(live_index) * self)
 	return buffer_map(&self->mb, &self->ti, self->ti.cpu, O_NONBLOCK);
 }
 
-/* The entry of a sub-buffer. */
-static const struct trace_live_subbuf *entry_of(const struct watcher *w, uint32_t id)
+/* Each slot describes the last generation that has its place there. */
+static void expect_slots(struct __test_metadata *_metadata, struct watcher *w)
 {
 	const struct trace_live_index *index = w->map.index;
+	const struct trace_live_subbuf *entry;
+	uint64_t now = index->commit_generation, g;
 
-	return (const void *)((const char *)index + index->entries_offset +
-			      (size_t)id * index->entry_size);
+	for (g = now - index->nr_slots + 1; g <= now; g++) {
+		entry = entry_of(w, g);
+		ASSERT_EQ(g, entry->generation);
+		EXPECT_GT(index->nr_subbufs, entry->id);
+		EXPECT_NE(entry->id, entry_of(w, g + 1)->id);
+		if (g == now - index->nr_slots + 1)
+			continue;
+		EXPECT_LT(entry_of(w, g - 1)->before, entry->before);
+		EXPECT_LT(0, entry_of(w, g - 1)->size);
+		EXPECT_GE(index->subbuf_size - index->data_offset, entry_of(w, g - 1)->size);
+	}
+}
+
+/* LIVE-2: Rings of odd sizes, too, and sub-buffers that a consumer takes and gives back. */
+TEST_F(live_index, a_generation_is_in_its_slot)
+{
+	static const unsigned int subbufs[] = { 3, 5, 7, TEST_SUBBUFS };
+	unsigned int i, round;
+
+	for (i = 0; i < ARRAY_SIZE(subbufs); i++) {
+		ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+					      subbufs[i] * self->ti.subbuf_kb));
+		ASSERT_EQ(0, consume(self));
+		ASSERT_EQ(0, observe(self));
+		EXPECT_EQ(self->w.map.index->nr_slots + 1, self->w.map.index->nr_subbufs);
+		ASSERT_LT(0, overflow_buffer(&self->ti));
+		for (round = 0; round < 20; round++) {
+			expect_slots(_metadata, &self->w);
+			ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
+			ASSERT_LT(0, write_bytes(&self->ti, (1 + round % 3) * self->subbuf,
+						 EVENT_LARGE));
+		}
+		watcher_close(&self->w);
+		buffer_unmap(&self->mb);
+	}
+}
+
+/* LIVE-41: What a program maps of it, with its head of less than a page */
+TEST_F(live_index, an_index_takes_32_bytes_a_sub_buffer)
+{
+	const struct trace_live_index *index;
+	size_t page = getpagesize(), slots;
+
+	ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				      1000 * self->ti.subbuf_kb / (self->subbuf / page)));
+	ASSERT_EQ(0, observe(self));
+	index = self->w.map.index;
+	slots = (size_t)index->nr_slots * 32;
+	EXPECT_GE((slots + sizeof(*index) + page - 1) / page * page, index->subbufs_offset);
 }
 
 /* Some events are overwritten, some are dropped, and a part of the rest is read. */
 static void do_everything(struct __test_metadata *_metadata, FIXTURE_DATA(live_index) * self)
 {
-	struct live_figures f;
+	const struct trace_live_index *index = self->w.map.index;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
 	ASSERT_EQ(0, instance_write(&self->ti, "options/overwrite", "0"));
@@ -74,149 +124,164 @@ static void do_everything(struct __test_metadata *_metadata, FIXTURE_DATA(live_i
 	ASSERT_EQ(0, instance_write(&self->ti, "options/overwrite", "1"));
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
 	ASSERT_LT(0, tally_get_reader(&self->tally, &self->mb));
-	ASSERT_EQ(0, live_figures(&self->w.o, &f));
-	ASSERT_LT(0, f.overwritten);
-	ASSERT_LT(0, f.dropped);
-	ASSERT_LT(0, f.consumed);
-	ASSERT_LT(1, f.used);
-	ASSERT_LT(0, self->w.map.index->reader_read);
+	ASSERT_LT(0, index->overwritten);
+	ASSERT_LT(0, index->dropped);
+	ASSERT_LT(0, index->read);
 }
 
 /* All is as if nothing had ever been written: every count has restarted. */
 static void expect_fresh(struct __test_metadata *_metadata, struct watcher *w)
 {
 	const struct trace_live_index *index = w->map.index;
-	uint32_t id;
+	uint64_t g;
 
-	EXPECT_EQ(1, index->used);
+	EXPECT_EQ(index->first, index->commit_generation);
+	EXPECT_EQ(0, index->overwritten);
 	EXPECT_EQ(0, index->dropped);
-	EXPECT_EQ(0, index->commit_overrun);
 	EXPECT_EQ(0, index->read);
-	EXPECT_EQ(0, index->reader_read);
-	EXPECT_EQ(0, entry_of(w, index->commit_id)->before);
-	EXPECT_EQ(0, entry_of(w, index->commit_id)->overwritten);
-	for (id = 0; id < index->nr_subbufs; id++)
-		EXPECT_EQ(id == index->commit_id ? index->commit_generation : 0,
-			  entry_of(w, id)->generation);
+	EXPECT_EQ(index->first, entry_of(w, index->first)->generation);
+	EXPECT_EQ(0, entry_of(w, index->first)->before);
+	/* What there was is of generations before the first. */
+	for (g = 1; g < index->nr_slots; g++)
+		EXPECT_GT(index->first, entry_of(w, index->first + g)->generation);
 }
 
 /*
- * LIVE-33: Where the sub-buffer is that the next epoch begins with depends on what was read: in
+ * LIVE-33: Where the sub-buffer is that the buffer begins with depends on what was read: in
  * several rounds it is not always the same one.
  */
-TEST_F(live_index, a_reset_leaves_nothing_of_the_epoch_before)
+TEST_F(live_index, a_reset_leaves_nothing_of_what_was_there_before)
 {
-	uint64_t epoch, generation;
-	struct live_figures f;
+	const struct trace_live_index *index;
+	uint64_t generation;
 	int round;
 
 	ASSERT_EQ(0, consume(self));
 	ASSERT_EQ(0, observe(self));
+	index = self->w.map.index;
 	for (round = 0; round < 5; round++) {
 		do_everything(_metadata, self);
-		epoch = self->w.map.index->epoch;
-		generation = self->w.map.index->commit_generation;
+		generation = index->commit_generation;
 		ASSERT_EQ(0, instance_write(&self->ti, "trace", ""));
-		EXPECT_EQ(epoch + 2, self->w.map.index->epoch);
-		/* Generations go on. */
-		EXPECT_LT(generation, self->w.map.index->commit_generation);
+		/* Beyond what an observer can wait for */
+		EXPECT_LT(generation + index->nr_slots, index->first);
 		expect_fresh(_metadata, &self->w);
-		ASSERT_EQ(0, live_figures(&self->w.o, &f));
-		EXPECT_EQ(0, f.committed);
-		EXPECT_EQ(0, f.overwritten);
-		EXPECT_EQ(0, f.dropped);
-		EXPECT_EQ(0, f.consumed);
+	}
+}
+
+/*
+ * LIVE-25: Another size is another index, whose generations begin anew. What is to be
+ * seen are the events of the sub-buffer that was being written, and those that come.
+ */
+TEST_F(live_index, a_resize_restarts_the_generations)
+{
+	static const unsigned int subbufs[] = { 12, 5, 2, TEST_SUBBUFS };
+	struct trace_instance *ti = &self->ti;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(subbufs); i++) {
+		ASSERT_LT(0, write_bytes(ti, 3 * self->subbuf, EVENT_LARGE));
+		ASSERT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+					      subbufs[i] * ti->subbuf_kb));
+		ASSERT_EQ(0, observe(self));
+		EXPECT_EQ(1, self->w.map.index->first);
+		EXPECT_EQ(1, self->w.map.index->commit_generation);
+		ASSERT_LE(0, watch(&self->w));
+		EXPECT_LE(self->w.o.seen, self->subbuf / EVENT_LARGE);
+		EXPECT_EQ(ti->seq, self->w.o.count);
+		ASSERT_LT(0, write_bytes(ti, self->subbuf / 2, EVENT_LARGE));
+		ASSERT_LT(0, watch(&self->w));
+		EXPECT_GE(2, self->w.map.index->commit_generation);
+		EXPECT_TRUE(watcher_exact(&self->w));
+		EXPECT_EQ(0, self->w.o.missed);
+		EXPECT_EQ(committed_events(ti, ti->cpu), self->w.o.count);
+		watcher_close(&self->w);
 	}
 }
 
 /* LIVE-39: What was overwritten is not unread. */
-TEST_F(live_index, used_falls_when_events_are_read_that_others_were_overwritten_for)
+TEST_F(live_index, what_is_unread_falls_when_events_are_read_that_others_were_overwritten_for)
 {
 	struct live_figures f;
 
 	ASSERT_EQ(0, consume(self));
 	ASSERT_EQ(0, observe(self));
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
-	/* The writer tells it when it enters a sub-buffer. */
-	ASSERT_LT(0, write_bytes(&self->ti, 2 * self->subbuf, EVENT_LARGE));
-	EXPECT_LE(2, self->w.map.index->used);
-	EXPECT_GE(3, self->w.map.index->used);
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_EQ(self->w.map.index->nr_slots, f.used);
 	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
 	ASSERT_EQ(0, live_figures(&self->w.o, &f));
-	EXPECT_EQ(0, f.used);
+	EXPECT_EQ(1, f.used);
+	ASSERT_LT(0, write_bytes(&self->ti, 2 * self->subbuf, EVENT_LARGE));
+	ASSERT_EQ(0, live_figures(&self->w.o, &f));
+	EXPECT_LE(2, f.used);
+	EXPECT_GE(3, f.used);
+	EXPECT_EQ(self->ti.seq, f.events);
 }
 
 /* LIVE-39 */
-TEST_F(live_index, what_consumers_took_is_told_to_the_byte)
-{
-	const struct trace_live_index *index;
-	struct live_figures f;
-	int i;
-
-	ASSERT_EQ(0, consume(self));
-	ASSERT_EQ(0, observe(self));
-	index = self->w.map.index;
-	for (i = 0; i < 3 * TEST_SUBBUFS; i++) {
-		ASSERT_LT(0, write_bytes(&self->ti, self->subbuf / 3, EVENT_LARGE));
-		ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
-		/* The two mappings may have the sub-buffers in another order. */
-		EXPECT_EQ(0, memcmp(buffer_subbuf(&self->mb, self->mb.meta->reader.id),
-				    live__subbuf(&self->w.o, index->reader_id), self->subbuf));
-		EXPECT_EQ(self->mb.meta->reader.read, index->reader_read);
-		EXPECT_EQ(self->ti.seq, index->read);
-		ASSERT_EQ(0, live_figures(&self->w.o, &f));
-		EXPECT_EQ(0, f.used);
-	}
-}
-
-/* LIVE-39: The index keeps its numbers, and a mapping that comes later has others. */
-TEST_F(live_index, the_readers_subbuf_is_told_beside_a_later_mapping)
-{
-	ASSERT_EQ(0, consume(self));
-	ASSERT_EQ(0, observe(self));
-	ASSERT_LT(0, overflow_buffer(&self->ti));
-	ASSERT_LT(0, tally_drain(&self->tally, &self->mb));
-	watcher_close(&self->w);
-	buffer_unmap(&self->mb);
-	ASSERT_EQ(0, consume(self));
-	ASSERT_EQ(0, observe(self));
-	EXPECT_EQ(0, self->mb.meta->reader.id);
-	EXPECT_NE(0, self->w.map.index->reader_id);
-	EXPECT_EQ(0, memcmp(buffer_subbuf(&self->mb, 0),
-			    live__subbuf(&self->w.o, self->w.map.index->reader_id), self->subbuf));
-	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
-	ASSERT_LE(0, tally_get_reader(&self->tally, &self->mb));
-	EXPECT_EQ(0, memcmp(buffer_subbuf(&self->mb, self->mb.meta->reader.id),
-			    live__subbuf(&self->w.o, self->w.map.index->reader_id), self->subbuf));
-}
-
-/* LIVE-24: A sub-buffer whose memory splice(2) took has nothing on it for those who come later. */
-TEST_F(live_index, an_event_that_was_spliced_away_is_not_shown_to_a_later_observer)
+TEST_F(live_index, what_consumers_took_is_told)
 {
 	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
-	uint32_t written;
+	int i;
+
+	ASSERT_LE(0, raw);
+	ASSERT_EQ(0, consume(self));
+	ASSERT_EQ(0, observe(self));
+	for (i = 0; i < 3 * TEST_SUBBUFS; i++) {
+		ASSERT_LT(0, write_bytes(&self->ti, self->subbuf / 3, EVENT_LARGE));
+		ASSERT_LT(0, i % 2 ? tally_drain(&self->tally, &self->mb) :
+				     tally_read(&self->tally, raw, self->subbuf));
+		EXPECT_EQ(self->ti.seq, self->w.map.index->read);
+	}
+	close(raw);
+}
+
+/* Two sub-buffers and some more, of which the first one is taken along with its memory. */
+static void expect_the_rest(struct __test_metadata *_metadata, FIXTURE_DATA(live_index) * self)
+{
+	ASSERT_EQ(0, observe(self));
+	ASSERT_LT(0, watch(&self->w));
+	EXPECT_TRUE(watcher_exact(&self->w));
+	EXPECT_LT(0, self->w.o.before);
+	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "read events"), self->w.o.before);
+	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "entries"), self->w.o.seen);
+	EXPECT_EQ(self->ti.seq, self->w.o.before + self->w.o.seen);
+	EXPECT_EQ(2, self->w.map.index->first);
+}
+
+/* LIVE-23: Memory that splice(2) took away is another's: nobody sees its events any more. */
+TEST_F(live_index, an_event_that_was_spliced_away_is_not_shown)
+{
+	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
 	int pipes[2];
 
 	ASSERT_LE(0, raw);
 	ASSERT_EQ(0, pipe(pipes));
 	fcntl(pipes[1], F_SETPIPE_SZ, 4 * self->subbuf);
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
-	ASSERT_EQ(0, observe(self));
-	/* The index stays. Beside an observer splice would copy. */
-	watcher_close(&self->w);
 	ASSERT_LT(0, write_bytes(&self->ti, 3 * self->subbuf, EVENT_LARGE));
+	/* Beside an observer splice() would copy. */
 	ASSERT_EQ(self->subbuf, splice(raw, NULL, pipes[1], NULL, self->subbuf,
 				       SPLICE_F_NONBLOCK));
-	ASSERT_EQ(0, observe(self));
-	ASSERT_LT(0, watch(&self->w));
-	EXPECT_TRUE(watcher_exact(&self->w));
-	written = self->ti.seq;
-	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "read events"), self->w.o.first);
-	EXPECT_EQ(cpu_stat(&self->ti, self->ti.cpu, "entries"), self->w.o.seen);
-	EXPECT_EQ(written, self->w.o.first + self->w.o.seen);
+	expect_the_rest(_metadata, self);
 	close(pipes[0]);
 	close(pipes[1]);
+	close(raw);
+}
+
+/* LIVE-23: So does read(2), of a whole sub-buffer. */
+TEST_F(live_index, an_event_whose_memory_read_took_is_not_shown)
+{
+	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	char *page = malloc(self->subbuf);
+
+	ASSERT_NE(NULL, page);
+	ASSERT_LE(0, raw);
+	ASSERT_LT(0, write_bytes(&self->ti, 3 * self->subbuf, EVENT_LARGE));
+	ASSERT_LT(0, read(raw, page, self->subbuf));
+	expect_the_rest(_metadata, self);
+	free(page);
 	close(raw);
 }
 

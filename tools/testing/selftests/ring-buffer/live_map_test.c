@@ -20,20 +20,16 @@ TEST(live_index_layout_is_fixed)
 	EXPECT_EQ(8, offsetof(struct trace_live_index, entries_offset));
 	EXPECT_EQ(16, offsetof(struct trace_live_index, subbufs_offset));
 	EXPECT_EQ(24, offsetof(struct trace_live_index, mapping_size));
-	EXPECT_EQ(32, offsetof(struct trace_live_index, nr_subbufs));
-	EXPECT_EQ(36, offsetof(struct trace_live_index, subbuf_size));
-	EXPECT_EQ(40, offsetof(struct trace_live_index, data_offset));
-	EXPECT_EQ(44, offsetof(struct trace_live_index, commit_offset));
-	EXPECT_EQ(48, offsetof(struct trace_live_index, commit_size));
-	EXPECT_EQ(56, offsetof(struct trace_live_index, epoch));
-	EXPECT_EQ(64, offsetof(struct trace_live_index, commit_generation));
-	EXPECT_EQ(72, offsetof(struct trace_live_index, commit_id));
-	EXPECT_EQ(76, offsetof(struct trace_live_index, used));
-	EXPECT_EQ(80, offsetof(struct trace_live_index, dropped));
-	EXPECT_EQ(88, offsetof(struct trace_live_index, commit_overrun));
+	EXPECT_EQ(32, offsetof(struct trace_live_index, nr_slots));
+	EXPECT_EQ(36, offsetof(struct trace_live_index, nr_subbufs));
+	EXPECT_EQ(40, offsetof(struct trace_live_index, subbuf_size));
+	EXPECT_EQ(44, offsetof(struct trace_live_index, data_offset));
+	EXPECT_EQ(48, offsetof(struct trace_live_index, commit_offset));
+	EXPECT_EQ(64, offsetof(struct trace_live_index, first));
+	EXPECT_EQ(72, offsetof(struct trace_live_index, commit_generation));
+	EXPECT_EQ(80, offsetof(struct trace_live_index, overwritten));
+	EXPECT_EQ(88, offsetof(struct trace_live_index, dropped));
 	EXPECT_EQ(128, offsetof(struct trace_live_index, read));
-	EXPECT_EQ(136, offsetof(struct trace_live_index, reader_id));
-	EXPECT_EQ(140, offsetof(struct trace_live_index, reader_read));
 	EXPECT_EQ(192, sizeof(struct trace_live_index));
 }
 
@@ -42,31 +38,27 @@ TEST(live_entry_layout_is_fixed)
 {
 	EXPECT_EQ(0, offsetof(struct trace_live_subbuf, generation));
 	EXPECT_EQ(8, offsetof(struct trace_live_subbuf, before));
-	EXPECT_EQ(16, offsetof(struct trace_live_subbuf, overwritten));
-	EXPECT_EQ(24, offsetof(struct trace_live_subbuf, size));
-	EXPECT_EQ(28, offsetof(struct trace_live_subbuf, next_id));
-	EXPECT_EQ(32, sizeof(struct trace_live_subbuf));
+	EXPECT_EQ(16, offsetof(struct trace_live_subbuf, id));
+	EXPECT_EQ(20, offsetof(struct trace_live_subbuf, size));
+	EXPECT_EQ(24, sizeof(struct trace_live_subbuf));
 }
 
 /* LIVE-1 */
 TEST(live_position_layout_is_fixed)
 {
 	EXPECT_EQ(0, offsetof(struct trace_live_position, size));
-	EXPECT_EQ(4, offsetof(struct trace_live_position, flags));
-	EXPECT_EQ(8, offsetof(struct trace_live_position, epoch));
-	EXPECT_EQ(16, offsetof(struct trace_live_position, generation));
-	EXPECT_EQ(24, offsetof(struct trace_live_position, read));
-	EXPECT_EQ(32, offsetof(struct trace_live_position, bytes));
-	EXPECT_EQ(40, sizeof(struct trace_live_position));
-	EXPECT_EQ(0x5e00, TRACE_LIVE_IOCTL_SET_POSITION);
+	EXPECT_EQ(4, offsetof(struct trace_live_position, read));
+	EXPECT_EQ(8, offsetof(struct trace_live_position, generation));
+	EXPECT_EQ(16, offsetof(struct trace_live_position, bytes));
+	EXPECT_EQ(24, sizeof(struct trace_live_position));
+	EXPECT_EQ(0x40185e00, TRACE_LIVE_IOCTL_SET_POSITION);
 }
 
 FIXTURE(live_map) {
 	struct trace_instance	ti;
 	struct mapped_buffer	mb;
 	struct tally		tally;
-	int			fd;	/* trace_live, read-only */
-	int			rw_fd;	/* the same, opened for writing too */
+	int			fd;	/* trace_live */
 	size_t			page;
 	size_t			size;	/* of the whole mapping */
 };
@@ -108,25 +100,21 @@ FIXTURE_SETUP(live_map)
 	self->page = getpagesize();
 	self->fd = live_file(&self->ti, self->ti.cpu);
 	ASSERT_LE(0, self->fd);
-	self->rw_fd = cpu_file(&self->ti, self->ti.cpu, "trace_live", O_RDWR);
-	ASSERT_LE(0, self->rw_fd);
 	self->size = mapping_size(self->fd);
 	ASSERT_LT(0, self->size);
 }
 
-/* Both descriptors are gone; what is mapped stays. */
-static void close_both(FIXTURE_DATA(live_map) * self)
+/* The descriptor is gone; what is mapped stays. */
+static void close_it(FIXTURE_DATA(live_map) * self)
 {
 	close(self->fd);
-	close(self->rw_fd);
 	self->fd = -1;
-	self->rw_fd = -1;
 }
 
 FIXTURE_TEARDOWN(live_map)
 {
 	buffer_unmap(&self->mb);
-	close_both(self);
+	close_it(self);
 	EXPECT_EQ(0, instance_close(&self->ti));
 }
 
@@ -135,7 +123,7 @@ TEST_F(live_map, any_other_command_answers_ENOTTY)
 {
 	static const unsigned long others[] = {
 		TRACE_MMAP_IOCTL_GET_READER, _IO('^', 0x01), _IO('^', 0xff),
-		_IOW('^', 0x00, struct trace_live_position), _IO('R', 0x2f),
+		_IOW('^', 0x01, struct trace_live_position), _IO('R', 0x00), _IO('R', 0x2f),
 	};
 	struct trace_live_position position = { .size = sizeof(position) };
 	size_t i;
@@ -166,8 +154,22 @@ TEST_F(live_map, it_is_not_read_or_written)
 
 	EXPECT_EQ(-1, read(self->fd, &c, 1));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(-1, write(self->rw_fd, &c, 1));
-	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, write(self->fd, &c, 1));
+	EXPECT_EQ(EBADF, errno);
+}
+
+/* LIVE-3: Who may only read cannot, and root neither. */
+TEST_F(live_map, it_is_opened_for_reading_only)
+{
+	static const int flags[] = { O_RDWR, O_WRONLY, O_WRONLY | O_TRUNC, O_RDWR | O_TRUNC,
+				     O_RDONLY | O_TRUNC };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		EXPECT_EQ(-EACCES, cpu_file(&self->ti, self->ti.cpu, "trace_live", flags[i]))
+			TH_LOG("flags %#o", flags[i]);
+	close_it(self);
+	expect_unmapped(_metadata, &self->ti);
 }
 
 /* LIVE-2 */
@@ -183,19 +185,18 @@ TEST_F(live_map, live_index_tells_what_it_is_made_of)
 	EXPECT_LE(index->struct_len, index->entries_offset);
 	EXPECT_EQ(sizeof(struct trace_live_subbuf), index->entry_size);
 	EXPECT_EQ(self->mb.meta->nr_subbufs, index->nr_subbufs);
+	EXPECT_EQ(index->nr_subbufs, index->nr_slots + 1);
 	EXPECT_EQ(self->mb.meta->subbuf_size, index->subbuf_size);
 	EXPECT_EQ(SUBBUF_HEADER, index->data_offset);
 	EXPECT_EQ(8, index->commit_offset);
-	EXPECT_EQ(KERNEL_LONG, index->commit_size);
-	end = index->entries_offset + index->nr_subbufs * index->entry_size;
+	end = index->entries_offset + index->nr_slots * index->entry_size;
 	EXPECT_LE(end, index->subbufs_offset);
 	EXPECT_EQ(0, index->subbufs_offset % self->page);
 	EXPECT_EQ(index->subbufs_offset +
 		  (size_t)index->nr_subbufs * index->subbuf_size,
 		  index->mapping_size);
-	EXPECT_EQ(0, index->epoch & 1);
-	EXPECT_LE(1, index->commit_generation);
-	EXPECT_GT(index->nr_subbufs, index->commit_id);
+	EXPECT_LE(1, index->first);
+	EXPECT_LE(index->first, index->commit_generation);
 	munmap(index, self->page);
 }
 
@@ -207,12 +208,13 @@ TEST_F(live_map, live_index_is_zero_past_its_entries)
 
 	ASSERT_NE(MAP_FAILED, index);
 	ASSERT_LT(0, overflow_buffer(&self->ti));
-	EXPECT_EQ(0, index->reserved);
+	for (i = 0; i < ARRAY_SIZE(index->reserved); i++)
+		EXPECT_EQ(0, index->reserved[i]);
+	for (i = 0; i < ARRAY_SIZE(index->reserved2); i++)
+		EXPECT_EQ(0, index->reserved2[i]);
 	for (i = 0; i < ARRAY_SIZE(index->reserved3); i++)
 		EXPECT_EQ(0, index->reserved3[i]);
-	for (i = 0; i < ARRAY_SIZE(index->reserved4); i++)
-		EXPECT_EQ(0, index->reserved4[i]);
-	i = index->entries_offset + index->nr_subbufs * index->entry_size;
+	i = index->entries_offset + index->nr_slots * index->entry_size;
 	for (; i < index->subbufs_offset; i++)
 		ASSERT_EQ(0, ((char *)index)[i]);
 	munmap(index, self->size);
@@ -262,14 +264,14 @@ static void expect_let_go(struct __test_metadata *_metadata,
 			  FIXTURE_DATA(live_map) * self)
 {
 	expect_mapped(_metadata, &self->ti);
-	close_both(self);
+	close_it(self);
 	expect_unmapped(_metadata, &self->ti);
 }
 
 /* LIVE-4: A signal that comes meanwhile, and does not kill, is no obstacle. */
 TEST_F(live_map, a_large_buffer_is_mapped_beside_signals)
 {
-	close_both(self);
+	close_it(self);
 	ASSERT_EQ(0, cpu_write(&self->ti, self->ti.cpu, "buffer_size_kb", "32768"));
 	self->fd = live_file(&self->ti, self->ti.cpu);
 	ASSERT_LE(0, self->fd);
@@ -297,8 +299,6 @@ TEST_F(live_map, an_exec_mapping_is_refused_with_EPERM)
 /* LIVE-5 */
 TEST_F(live_map, a_writable_mapping_is_refused)
 {
-	expect_refused(_metadata, self, EPERM, (struct live_args){
-		self->rw_fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
 	expect_refused(_metadata, self, EACCES, (struct live_args){
 		self->fd, self->page, PROT_READ | PROT_WRITE, MAP_SHARED, 0 });
 	expect_let_go(_metadata, self);
@@ -338,7 +338,7 @@ TEST_F(live_map, a_length_past_the_end_is_refused_with_EINVAL)
 /* LIVE-5 */
 TEST_F(live_map, it_never_becomes_writable_or_executable)
 {
-	struct trace_live_index *index = map_live(self->rw_fd, self->size);
+	struct trace_live_index *index = map_live(self->fd, self->size);
 
 	ASSERT_NE(MAP_FAILED, index);
 	EXPECT_EQ(-1, mprotect(index, self->size, PROT_READ | PROT_WRITE));
@@ -353,12 +353,15 @@ TEST_F(live_map, an_open_file_alone_holds_off_what_a_mapping_does)
 {
 	const char *size = "buffer_subbuf_size_kb";
 	unsigned int kb = self->ti.subbuf_kb;
+	int second;
 
 	expect_mapped(_metadata, &self->ti);
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, "buffer_size_kb", "8"));
 	EXPECT_EQ(-EBUSY, instance_write_number(&self->ti, size, 2 * kb));
-	close(self->fd);
-	self->fd = -1;
+	/* Each of two does. */
+	second = live_file(&self->ti, self->ti.cpu);
+	ASSERT_LE(0, second);
+	close(second);
 	expect_let_go(_metadata, self);
 	EXPECT_EQ(0, instance_write_number(&self->ti, size, 2 * kb));
 	EXPECT_EQ(0, instance_write_number(&self->ti, size, kb));
@@ -372,7 +375,7 @@ TEST_F(live_map, a_mapping_holds_off_when_its_file_is_closed)
 	uint64_t generation;
 
 	ASSERT_NE(MAP_FAILED, index);
-	close_both(self);
+	close_it(self);
 	expect_mapped(_metadata, &self->ti);
 	generation = index->commit_generation;
 	ASSERT_LT(0, overflow_buffer(&self->ti));
@@ -422,7 +425,7 @@ TEST_F(live_map, it_can_be_moved_and_shrunk_but_not_grow)
 	EXPECT_EQ(EFAULT, errno);
 	moved = mremap(index, self->size, self->size, MREMAP_MAYMOVE | MREMAP_FIXED, to);
 	ASSERT_NE(MAP_FAILED, moved);
-	close_both(self);
+	close_it(self);
 	ASSERT_LT(0, overflow_buffer(&self->ti));
 	EXPECT_LT(1, moved->commit_generation);
 	moved = mremap(moved, self->size, self->page, 0);
@@ -472,7 +475,7 @@ TEST_F(live_map, a_copy_in_a_child_holds_off_until_it_is_gone)
 	ASSERT_NE(MAP_FAILED, index);
 	ASSERT_EQ(0, pipe(ready));
 	ASSERT_EQ(0, madvise(index, self->size, MADV_DOFORK));
-	close_both(self);
+	close_it(self);
 	pid = fork_index_reader(index, ready[1]);
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(1, read(ready[0], &c, 1));
@@ -492,7 +495,7 @@ TEST_F(live_map, an_inherited_descriptor_holds_off_until_it_is_closed)
 		for (;;)
 			pause();
 	}
-	close_both(self);
+	close_it(self);
 	expect_mapped(_metadata, &self->ti);
 	EXPECT_EQ(0, kill_child(pid));
 	expect_unmapped(_metadata, &self->ti);
@@ -522,11 +525,74 @@ TEST_F(live_map, madv_dontneed_hurts_only_its_caller)
 	expect_let_go(_metadata, self);
 }
 
+/* A child that maps both files of the CPU, and reads all of them again and again. */
+static pid_t fork_toucher(FIXTURE_DATA(live_map) * self, int ready)
+{
+	const char *bytes;
+	struct mapped_buffer mb;
+	pid_t pid = fork();
+	size_t at;
+
+	if (pid)
+		return pid;
+	bytes = (void *)map_live(self->fd, self->size);
+	if (bytes == MAP_FAILED || map_it(&mb, &self->ti))
+		_exit(1);
+	for (;;) {
+		for (at = 0; at < self->size; at += self->page)
+			__atomic_load_n(&bytes[at], __ATOMIC_RELAXED);
+		buffer_touch(&mb);
+		if (ready >= 0 && write(ready, "r", 1) != 1)
+			_exit(2);
+		ready = -1;
+	}
+}
+
+/* All ways to do that to a file of the CPU. Returns how many succeeded, which does not matter. */
+static int truncate_it(const struct trace_instance *ti, const char *file)
+{
+	static const int flags[] = { O_WRONLY | O_TRUNC, O_RDONLY | O_TRUNC, O_RDWR };
+	char path[256], name[64];
+	int done = 0, fd;
+	size_t i;
+
+	snprintf(name, sizeof(name), "per_cpu/cpu%d/%s", ti->cpu, file);
+	instance_path(ti, path, sizeof(path), name);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		fd = open(path, flags[i]);
+		if (fd < 0)
+			continue;
+		done += 1 + !ftruncate(fd, 0);
+		close(fd);
+	}
+	return done + !truncate(path, 0) + !truncate(path, 1 << 20);
+}
+
+/* LIVE-8: By root, of either file: no mapping of another process is zapped. */
+TEST_F(live_map, nothing_that_is_mapped_can_be_truncated)
+{
+	int ready[2], i;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork_toucher(self, ready[1]);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(1, read(ready[0], &c, 1));
+	for (i = 0; i < 20; i++) {
+		truncate_it(&self->ti, "trace_live");
+		truncate_it(&self->ti, "trace_pipe_raw");
+	}
+	EXPECT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS));
+	EXPECT_EQ(0, kill_child(pid));
+	expect_let_go(_metadata, self);
+}
+
 /* LIVE-10: A consumer's mapping and an observer each hold off for themselves. */
 TEST_F(live_map, observers_and_mappings_count_one_by_one)
 {
 	ASSERT_EQ(0, map_it(&self->mb, &self->ti));
-	close_both(self);
+	close_it(self);
 	expect_mapped(_metadata, &self->ti);
 	self->fd = live_file(&self->ti, self->ti.cpu);
 	ASSERT_LE(0, self->fd);
@@ -550,7 +616,7 @@ TEST_F(live_map, open_answers_EBUSY_beside_a_snapshot_user)
 	const char *trigger = "events/sched/sched_switch/trigger";
 
 	EXPECT_EQ(-EBUSY, instance_write(&self->ti, trigger, "snapshot"));
-	close_both(self);
+	close_it(self);
 	ASSERT_EQ(0, instance_write(&self->ti, trigger, "snapshot"));
 	EXPECT_EQ(-EBUSY, live_file(&self->ti, self->ti.cpu));
 	ASSERT_EQ(0, instance_write(&self->ti, trigger, "!snapshot"));

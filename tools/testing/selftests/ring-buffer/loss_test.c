@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 
 #include "buffer_fixture.h"
 
@@ -307,6 +308,62 @@ TEST_F(loss, splice_beside_it_tells_the_number_of_lost_events)
 	EXPECT_EQ(0, self->tally.padding);
 	close(pipes[0]);
 	close(pipes[1]);
+	free(page);
+}
+
+#define SHRUNK_KB	4096
+#define SHRUNK_ROUNDS	8
+
+/* The kernel frees the sub-buffers there, one by one, while they are read on another CPU. */
+static pid_t fork_shrinker(struct trace_instance *ti)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(run_on_cpu(ti->cpu) ||
+		      cpu_write_number(ti, ti->cpu, "buffer_size_kb", SHRUNK_KB / 16));
+	return pid;
+}
+
+/* LOSS-10 */
+TEST_F(loss, a_buffer_made_smaller_tells_the_loss_where_it_is)
+{
+	uint32_t size = self->mb.meta->subbuf_size;
+	unsigned char *page = malloc(size);
+	int fd, status, round;
+	unsigned int left;
+	pid_t pid;
+
+	ASSERT_NE(NULL, page);
+	buffer_unmap(&self->mb);
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, fd);
+	for (round = 0; round < SHRUNK_ROUNDS; round++) {
+		ASSERT_EQ(0, cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+					      SHRUNK_KB));
+		ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
+		/* Of most sizes a full sub-buffer has room for the number. */
+		ASSERT_LT(0, write_bytes(&self->ti, SHRUNK_KB << 10, EVENT_LARGE - 12 * round));
+		ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+		pid = fork_shrinker(&self->ti);
+		ASSERT_LE(0, pid);
+		/* Not so much that nothing is left to be lost */
+		left = (SHRUNK_KB << 10) / size / 4;
+		while (!waitpid(pid, &status, WNOHANG)) {
+			usleep(20);
+			if (left && read(fd, page, size) > 0) {
+				tally_page(&self->tally, page, size);
+				left--;
+			}
+		}
+		ASSERT_EQ(0, status);
+		ASSERT_LE(0, tally_read(&self->tally, fd, size));
+		EXPECT_EQ(0, cpu_stat(&self->ti, self->ti.cpu, "entries"));
+	}
+	EXPECT_TRUE(tally_exact(&self->tally));
+	EXPECT_LT(0, self->tally.lost);
+	EXPECT_EQ(self->ti.seq, self->tally.next);
+	close(fd);
 	free(page);
 }
 

@@ -206,6 +206,25 @@ TEST_F(member, the_group_maps_consumes_and_watches)
 	EXPECT_EQ(-EACCES, user_does(&self->ti, ORDINARY_GROUP, look_it_up));
 }
 
+static int watch_and_nothing_else(struct trace_instance *ti)
+{
+	if (open_it(ti) != -EACCES || list_it(ti) != -EACCES ||
+	    cpu_file(ti, ti->cpu, "stats", O_RDONLY) != -EACCES)
+		return -EEXIST;
+	return map_and_watch_all(ti);
+}
+
+/* USER-9 */
+TEST_F(user, a_watcher_can_be_given_trace_live_alone)
+{
+	ASSERT_EQ(0, grant_watching(&self->ti, true));
+	ASSERT_LT(0, overflow_buffer(&self->ti));
+	EXPECT_EQ(0, user_does(&self->ti, TRACE_GROUP, watch_and_nothing_else));
+	EXPECT_EQ(-EACCES, user_does(&self->ti, ORDINARY_GROUP, map_and_watch_all));
+	EXPECT_EQ(0, grant_watching(&self->ti, false));
+	EXPECT_EQ(-EACCES, user_does(&self->ti, TRACE_GROUP, map_and_watch_all));
+}
+
 static const char * const controls[] = {
 	"buffer_percent", "buffer_size_kb", "buffer_subbuf_size_kb",
 	"current_tracer", "events/enable", "free_buffer", "options/overwrite",

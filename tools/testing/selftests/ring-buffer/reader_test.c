@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "buffer_fixture.h"
+#include "watcher.h"
 
 FIXTURE(reader) {
 	struct trace_instance	ti;
@@ -434,6 +435,22 @@ TEST_F(reader, not_mapped_answers_ENODEV_before_any_wait)
 	EXPECT_EQ(-1, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
 	EXPECT_EQ(ENODEV, errno);
 	close(fd);
+}
+
+/* READ-9: An observer does not stand for a mapping. */
+TEST_F(reader, observed_only_answers_ENODEV)
+{
+	int live, fd;
+
+	buffer_unmap(&self->mb);
+	live = live_file(&self->ti, self->ti.cpu);
+	ASSERT_LE(0, live);
+	fd = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, ioctl(fd, TRACE_MMAP_IOCTL_GET_READER));
+	EXPECT_EQ(ENODEV, errno);
+	close(fd);
+	close(live);
 }
 
 /* READ-9 */

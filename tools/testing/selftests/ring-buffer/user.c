@@ -95,6 +95,33 @@ int grant_by_chgrp(const struct trace_instance *ti, bool granted)
 	return err;
 }
 
+static int let_pass(const char *dir, bool granted)
+{
+	struct stat st;
+
+	if (stat(dir, &st))
+		return -errno;
+	return chmod(dir, granted ? st.st_mode | 0001 : st.st_mode & ~0001) ? -errno : 0;
+}
+
+int grant_watching(const struct trace_instance *ti, bool granted)
+{
+	char path[256];
+	int err;
+	size_t i;
+
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%d/trace_live", ti->dir, ti->cpu);
+	err = change_group(path, granted);
+	for (i = strlen(TRACEFS_DIR); !err && path[i]; i++) {
+		if (path[i] != '/')
+			continue;
+		path[i] = '\0';
+		err = let_pass(path, granted);
+		path[i] = '/';
+	}
+	return err;
+}
+
 static bool maps_below(pid_t pid, const char *dir)
 {
 	char path[64], line[512];

@@ -31,6 +31,12 @@ int grant_by_mount(bool granted);
 int grant_by_chgrp(const struct trace_instance *ti, bool granted);
 
 /*
+ * Lets everyone pass through the directories to the instance's CPU, and TRACE_GROUP read
+ * trace_live there, or takes that back.
+ */
+int grant_watching(const struct trace_instance *ti, bool granted);
+
+/*
  * The process, other than this one, that maps files below the instance's
  * directory; 0 if there is none. This is what root does to find it.
  */

@@ -33,7 +33,7 @@ static int attach(struct watcher *w, enum live_start from)
 		sleep_ms(1);	/* a reset goes on */
 	}
 	/* The tests number their events from 0. */
-	w->tally.next = w->o.first;
+	w->tally.next = w->o.before;
 	return err;
 }
 
@@ -173,12 +173,12 @@ bool watcher_exact(const struct watcher *w)
 	const struct live_observer *o = &w->o;
 
 	if (tally_exact(&w->tally) && !w->torn &&
-	    o->first + o->seen + o->missed == o->count &&
+	    o->before + o->seen + o->missed == o->count &&
 	    o->seen == w->tally.seen && o->missed - live_gap(o) == w->tally.lost)
 		return true;
 	fprintf(stderr,
-		"# watcher: first %llu seen %llu missed %llu count %llu torn %llu resets %llu\n",
-		(unsigned long long)o->first, (unsigned long long)o->seen,
+		"# watcher: before %llu seen %llu missed %llu count %llu torn %llu resets %llu\n",
+		(unsigned long long)o->before, (unsigned long long)o->seen,
 		(unsigned long long)o->missed, (unsigned long long)o->count,
 		(unsigned long long)w->torn, (unsigned long long)w->resets);
 	return false;
@@ -203,9 +203,12 @@ int watch_and_wait(struct watcher *w, uint64_t bytes)
 	return looks < 0 ? (int)looks : watcher_wait(w, bytes);
 }
 
-int watcher_figures(const struct watcher *w, struct live_figures *figures)
+const struct trace_live_subbuf *entry_of(const struct watcher *w, uint64_t generation)
 {
-	return live_figures(&w->o, figures);
+	const struct trace_live_index *index = w->map.index;
+
+	return (const void *)((const char *)index + index->entries_offset +
+			      generation % index->nr_slots * index->entry_size);
 }
 
 int watch_for_ever(const struct trace_instance *ti, int cpu, int run_on, int ready,

@@ -10,8 +10,8 @@
 #include "subbuf.h"
 
 /*
- * @tally starts anew at each reset; its numbers and those of @o are of the
- * same epoch. @torn and @malformed count for ever: they are to stay 0.
+ * @tally starts anew at each reset, as the numbers of @o do. @torn and @malformed
+ * count for ever: they are to stay 0.
  */
 struct watcher {
 	struct live_mapping	map;
@@ -42,9 +42,6 @@ long watch(struct watcher *w);
 /* All seen was whole, in order, and every gap told where it was. */
 bool watcher_exact(const struct watcher *w);
 
-/* As live_figures(). */
-int watcher_figures(const struct watcher *w, struct live_figures *figures);
-
 /* Tells another open file of the same CPU the watcher's position; 0 or an errno. */
 int watcher_tell(const struct watcher *w, int fd, uint64_t bytes);
 
@@ -61,6 +58,9 @@ int watch_and_wait(struct watcher *w, uint64_t bytes);
  */
 int watch_for_ever(const struct trace_instance *ti, int cpu, int run_on, int ready,
 		   uint64_t *wakeups);
+
+/* The entry that describes a generation, if it is still there. */
+const struct trace_live_subbuf *entry_of(const struct watcher *w, uint64_t generation);
 
 /* Events committed to the CPU's buffer since the last reset. */
 long long committed_events(const struct trace_instance *ti, int cpu);

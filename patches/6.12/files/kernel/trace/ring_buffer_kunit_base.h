@@ -21,9 +21,6 @@
 /* Whether a mapping is put into an address space, which takes memory of its own */
 #define RBT_MAPS_INTO_MM	true
 
-/* Whether an observer counts as a mapping; it holds the sub-buffers in any case */
-#define RBT_OBSERVER_MAPS	false
-
 /* Whether the swap of a mapped buffer is refused; if not, no caller may try */
 #define RBT_SWAP_LOOKS		false
 

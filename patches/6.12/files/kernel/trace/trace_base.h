@@ -12,12 +12,6 @@
 
 #ifdef CONFIG_MMU
 
-/* Expand the buffers of the top level from their boot-time minimum. */
-static inline int trace_live_update_buffers(struct trace_array *tr)
-{
-	return tracing_update_buffers(tr);
-}
-
 /* Count a user that needs the buffer to stay in place. Fails if there is a snapshot user. */
 static inline int trace_mapping_get(struct trace_array *tr)
 {
