@@ -1040,7 +1040,7 @@ static void test_until_now(void)
 	check(next_error(cpu) == -ENODATA);
 	check(tracemap_cpu_until_now(cpu) == 0);
 	check(take_all(cpu, &missed, &resets) == 2 && missed == 500 && resets == 1);
-	store64(&s->index->epoch, s->index->epoch + 1);
+	store64(&s->index->first, s->index->commit_generation + 1);
 	check(tracemap_cpu_until_now(cpu) == -EAGAIN);
 	tracemap_cpu_close(cpu);
 	sim_free(s);
@@ -1127,13 +1127,16 @@ int ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-static bool waits_at(struct tracemap_cpu *cpu, uint32_t reader_read, uint64_t generation,
-		     uint32_t read)
+/* Does a consumer wait there that has taken so many events, and so much of a sub-buffer? */
+static bool waits_at(struct tracemap_cpu *cpu, uint64_t taken, uint32_t reader_read,
+		     uint64_t generation, uint32_t read)
 {
 	struct trace_live_index *index = (void *)cpu->map.live.index;
+	struct trace_buffer_meta meta = { .reader.read = reader_read };
 
-	store(&index->reader_read, reader_read);
-	return cpu->way->arm(cpu, 7) == 0 && told.bytes == 7 && told.epoch == index->epoch &&
+	store64(&index->read, taken);
+	cpu->map.meta = &meta;
+	return cpu->way->arm(cpu, 7) == 0 && told.size == sizeof(told) && told.bytes == 7 &&
 	       told.generation == generation && told.read == read;
 }
 
@@ -1146,19 +1149,22 @@ static void test_map_position(void)
 	cpu.map.live = s->map;
 	check(live__open(&cpu.map.observer, &s->map) == 0);
 	s->quiet = true;
+	/* 16 events of 16 bytes fill a sub-buffer. */
+	check(waits_at(&cpu, 0, 0, 1, 0));
 	add_some(s, 5);
-	/* The reader's sub-buffer is none of the stream yet: the oldest is next. */
-	check(waits_at(&cpu, 0, 1, 0));
-	consume(s);
-	check(waits_at(&cpu, 40, 1, 40));
+	check(waits_at(&cpu, 0, 0, 1, 0) && !cpu.way->is_filling(&cpu));
+	check(waits_at(&cpu, 5, 80, 1, 80));
+	/* The rest of it is unread. */
 	add_some(s, 30);
-	check(waits_at(&cpu, 40, 1, 40));
+	check(waits_at(&cpu, 5, 80, 1, 0) && cpu.way->is_filling(&cpu));
 	/* All of one that the writer has left: the next one is next. */
-	check(waits_at(&cpu, entry_of(s, s->reader_id)->size, 2, 0));
-	consume(s);
-	check(waits_at(&cpu, 8, 2, 8));
-	store(&s->index->reader_id, s->nr);
-	check(cpu.way->arm(&cpu, 7) == -EAGAIN && cpu.way->arm(&cpu, 0) == -EOPNOTSUPP);
+	check(waits_at(&cpu, 16, 256, 2, 0) && cpu.way->is_filling(&cpu));
+	check(waits_at(&cpu, 32, 256, 3, 0) && !cpu.way->is_filling(&cpu));
+	check(waits_at(&cpu, 35, 48, 3, 48));
+	/* If that was overwritten, the oldest that is left is next. */
+	add_some(s, 100);
+	check(waits_at(&cpu, 0, 0, 7, 0) && cpu.way->is_filling(&cpu));
+	check(cpu.way->arm(&cpu, 0) == -EOPNOTSUPP);
 	sim_free(s);
 }
 

@@ -628,7 +628,7 @@ int tracemap__live_figures(const struct live_observer *o, struct tracemap_figure
 	f->dropped = live.dropped;
 	f->used = live.used;
 	f->nr_subbufs = live.nr_subbufs;
-	f->epoch = live.epoch;
+	f->epoch = live.first;
 	return 0;
 }
 

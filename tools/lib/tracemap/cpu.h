@@ -13,6 +13,7 @@
 #include <linux/trace_mmap.h>
 
 #include "live.h"
+#include "live_until.h"
 #include "tracemap.h"
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
@@ -74,7 +75,7 @@ struct map_state {
 	uint64_t subbuf_ts;
 	uint64_t entries;
 	uint64_t consumed;
-	uint64_t epoch;
+	uint64_t first;
 	uint32_t id;
 	bool emptied;		/* the buffer was emptied, which is still to be reported */
 	struct live_observer observer;	/* of @live, for figures; it follows no event */

@@ -53,7 +53,7 @@ struct event_bytes event_field_bytes(struct tep_format_field *field,
 	if (offset > rec->size)
 		return bytes;
 	/* The last field of some events is as long as the event. */
-	if (!length && (field->flags & TEP_FIELD_IS_ARRAY))
+	if (!length && field->flags & TEP_FIELD_IS_ARRAY)
 		length = rec->size - offset;
 	if (length > rec->size - offset)
 		return bytes;
@@ -100,12 +100,10 @@ bool event_number(struct tep_format_field *field, const struct tracemap_record *
 	if (!field || field->flags & TEP_FIELD_IS_ARRAY)
 		return false;
 	bytes = event_field_bytes(field, rec);
-	if (bytes.length != 1 && bytes.length != 2 && bytes.length != 4 && bytes.length != 8)
+	if (!event_is_number(bytes.length))
 		return false;
-	*value = event_load(bytes.data, bytes.length);
-	if (field->flags & TEP_FIELD_IS_SIGNED && bytes.length < 8 &&
-	    *value >> (8 * bytes.length - 1))
-		*value |= ~0ULL << (8 * bytes.length);
+	*value = event_cut(event_load(bytes.data, bytes.length), bytes.length,
+			   field->flags & TEP_FIELD_IS_SIGNED);
 	return true;
 }
 
@@ -134,6 +132,11 @@ static const struct {
 	{ "raw_data", KIND_RAW },
 	{ "kernel_stack", KIND_STACK },
 	{ "user_stack", KIND_USER_STACK },
+	{ "osnoise", KIND_OSNOISE },
+	{ "timerlat", KIND_TIMERLAT },
+	{ "hwlat", KIND_HWLAT },
+	{ "context_switch", KIND_SWITCH },
+	{ "wakeup", KIND_WAKEUP },
 	{ "funcgraph_entry", KIND_CALL },
 	{ "funcgraph_exit", KIND_RETURN },
 };
@@ -268,18 +271,23 @@ static bool search_id(struct tracemap_decoder *d, int id)
 	return found;
 }
 
-/* If another library has parsed the format, the string is as the kernel wrote it. */
-static struct event_program *compile(const struct tracemap_decoder *d, struct tep_event *event)
+/*
+ * Say of the fields of tracers what their formats do not: a stack is as long as its record, and
+ * a mark was a char of no size before 5.6.
+ */
+static void correct_fields(const struct event_format *format)
 {
-	struct tracemap_line fit = TRACEMAP_LINE_INIT;
-	struct event_program *program;
+	struct tep_format_field *field = NULL;
 
-	if (!d->borrowed || !event->print_fmt.format)
-		return event_compile(event, event->print_fmt.format);
-	event_fit_string(d, event->print_fmt.format, &fit);
-	program = fit.error ? NULL : event_compile(event, fit.text);
-	tracemap_line_free(&fit);
-	return program;
+	if (format->kind == KIND_STACK) {
+		field = tep_find_field(format->event, "caller");
+		if (field)
+			field->size = 0;
+	} else if (format->kind == KIND_PRINT) {
+		field = tep_find_field(format->event, "buf");
+		if (field && !field->size)
+			field->flags |= TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_STRING;
+	}
 }
 
 static void look_up(struct tracemap_decoder *d, struct event_format *format, int id)
@@ -293,7 +301,8 @@ static void look_up(struct tracemap_decoder *d, struct event_format *format, int
 	if (!format->event)
 		return;
 	format->kind = kind_of(format->event);
-	format->program = compile(d, format->event);
+	correct_fields(format);
+	format->program = event_compile(d, format->event);
 	format->ip = tep_find_any_field(format->event, "ip");
 	format->parent_ip = tep_find_any_field(format->event, "parent_ip");
 	event_comms_prepare(format);
@@ -374,6 +383,16 @@ static int common_offset(struct tep_event *event, const char *name)
 	return field && field->offset + field->size <= EVENT_COMMON_SIZE ? field->offset : -1;
 }
 
+static bool is_since(unsigned int major, unsigned int minor)
+{
+	unsigned int release[2] = { 0, 0 };
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &release[0], &release[1]) != 2)
+		return false;
+	return release[0] > major || (release[0] == major && release[1] >= minor);
+}
+
 /* Find the fields that every event has. */
 int event_find_common(struct tracemap_decoder *d)
 {
@@ -384,6 +403,7 @@ int event_find_common(struct tracemap_decoder *d)
 	d->flags_offset = common_offset(event, "common_flags");
 	d->preempt_offset = common_offset(event, "common_preempt_count");
 	d->pid_offset = common_offset(event, "common_pid");
+	d->has_lazy = is_since(6, 13);
 	return 0;
 }
 
@@ -394,16 +414,6 @@ static bool clock_in_ns(const struct tracemap_decoder *d)
 
 	free(text);
 	return in_ns;
-}
-
-static bool is_since(unsigned int major, unsigned int minor)
-{
-	unsigned int release[2] = { 0, 0 };
-	struct utsname name;
-
-	if (uname(&name) || sscanf(name.release, "%u.%u", &release[0], &release[1]) != 2)
-		return false;
-	return release[0] > major || (release[0] == major && release[1] >= minor);
 }
 
 static int find_top(struct tracemap_decoder *d)
@@ -441,7 +451,6 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	char *page;
 	int ret;
 
-	trace_seq_init(&d->seq);
 	d->dir = strdup(dir);
 	d->tep = tep_alloc();
 	if (!d->dir || !d->tep)
@@ -459,7 +468,6 @@ static int set_up(struct tracemap_decoder *d, const char *dir)
 	free(page);
 	/* The size of a long in the kernel, not in this program */
 	tep_set_long_size(d->tep, tep_get_header_page_size(d->tep));
-	tep_set_function_resolver(d->tep, event_symbol_resolve, d);
 	read_ftrace(d);
 	ret = event_find_common(d);
 	if (!ret && event_comms_init(d))
@@ -497,7 +505,8 @@ void tracemap_decoder_free(struct tracemap_decoder *d)
 	event_comms_free(d);
 	event_graph_free(d);
 	event_symbols_free(d);
-	trace_seq_destroy(&d->seq);
+	event_printk_free(d);
+	tracemap_line_free(&d->text);
 	if (d->tep && !d->borrowed)
 		tep_free(d->tep);
 	for (unsigned int id = 0; id < d->nr_formats; id++)

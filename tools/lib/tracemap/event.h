@@ -25,6 +25,11 @@ enum event_kind {
 	KIND_SYSCALL_EXIT,
 	KIND_PROBE,
 	KIND_RETPROBE,
+	KIND_OSNOISE,
+	KIND_TIMERLAT,
+	KIND_HWLAT,
+	KIND_SWITCH,		/* this and the next are of the tracers of latencies */
+	KIND_WAKEUP,
 	KIND_CALL,		/* this and the next are of the tracer function_graph */
 	KIND_RETURN,
 };
@@ -42,7 +47,7 @@ struct event_format {
 	struct tep_event *event;	/* NULL: there was no such event at @looked */
 	enum event_kind kind;
 	uint64_t looked;		/* when the decoder looked for it, in ms */
-	struct event_program *program;	/* NULL: libtraceevent interprets the print format */
+	struct event_program *program;	/* NULL: the fields are printed as name=value */
 	struct tep_format_field *ip, *parent_ip;	/* NULL: the event has no such field */
 	struct event_naming namings[2];	/* of sched_switch and other events with names */
 	unsigned int nr_namings;
@@ -50,6 +55,7 @@ struct event_format {
 
 struct event_comm;
 struct event_graph;
+struct event_printk;
 struct event_size;
 struct event_symbols;
 
@@ -58,7 +64,7 @@ struct tracemap_decoder {
 	char *top;			/* the folder of tracefs */
 	struct tep_handle *tep;
 	bool borrowed;			/* @tep is another library's, and has all that is known */
-	struct trace_seq seq;		/* for text that libtraceevent makes */
+	struct event_printk *printks;	/* formats of printk(), a hash by their address */
 	struct event_format *formats;	/* by id */
 	unsigned int nr_formats;
 	struct event_comm *comms;	/* names of processes, a hash by PID */
@@ -69,8 +75,10 @@ struct tracemap_decoder {
 	char *btf;			/* the kernel's, read when needed; NULL: it has none */
 	size_t btf_size;
 	bool looked_for_btf;
-	char marked[256];		/* the last symbol, for libtraceevent or from it */
-	bool has_marks;			/* a symbol was marked since put_formatted() began */
+	char name[256];			/* the last symbol of a borrowed @tep */
+	struct tracemap_line text;	/* of an event in JSON */
+	bool has_version;		/* so has the JSON */
+	bool has_lazy;			/* common_flags tell of lazy rescheduling */
 	bool syscalls_prefixed;		/* arguments of 10 and more are printed with 0x */
 	bool in_ns;			/* the clock counts nanoseconds */
 	int flags_offset, preempt_offset, pid_offset;	/* -1: there is no such field */
@@ -103,7 +111,6 @@ struct event_symbol {
 bool event_symbol_find(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol);
 void event_symbol_print(struct tracemap_decoder *d, struct tracemap_line *line,
 			uint64_t address, bool with_offset);
-char *event_symbol_resolve(void *decoder, unsigned long long *address, char **module);
 uint64_t event_symbol_address(struct tracemap_decoder *d, const char *name);
 void event_symbols_free(struct tracemap_decoder *d);
 
@@ -121,19 +128,26 @@ bool event_enum_search(const void *btf, size_t size, const char *name, long long
 const char *event_tep_comm(const struct tracemap_decoder *d, int pid);
 bool event_tep_symbol(struct tracemap_decoder *d, uint64_t address, struct event_symbol *symbol);
 
-/* The mark in a text before a symbol whose print format was %pS */
-#define EVENT_MARK_WHOLE	"@~@"
-
 /*
- * event_format.c: change the text of a format file, or the string of a print format alone, so
- * that libtraceevent can use it, and change back what libtraceevent makes of it
+ * event_printk.c: the string at an address of the kernel, if the kernel has told it as one that
+ * events point to; and the program for a record of trace_printk(), NULL: there is none
  */
+#define EVENT_STRING_MAX	1024
+
+bool event_string(struct tracemap_decoder *d, uint64_t address, char text[EVENT_STRING_MAX]);
+const struct event_program *event_printk(struct tracemap_decoder *d,
+					 const struct event_format *format,
+					 const struct tracemap_record *rec);
+void event_printk_free(struct tracemap_decoder *d);
+
+/* event_format.c: change the text of a format file so that libtraceevent can parse it. */
 void event_fit_format(struct tracemap_decoder *d, const char *text, struct tracemap_line *line);
-void event_fit_string(const struct tracemap_decoder *d, const char *text,
-		      struct tracemap_line *line);
-void event_mark_symbol(const struct event_symbol *symbol, uint64_t address,
-		       char *text, size_t size);
-void event_unmark(const char *text, struct tracemap_line *line);
+
+/* The value of a name in a print format; false: it is not known */
+bool event_constant(struct tracemap_decoder *d, const char *name, long long *value);
+
+/* event_compile.c: bytes of a type of C; 0: it is not known */
+uint32_t event_type_size(const char *type);
 
 /* event_info.c: append the name and contents of an event, and a newline */
 void event_info(struct tracemap_decoder *d, struct event_format *format,
@@ -171,6 +185,14 @@ struct event_bytes {
 	int length;
 };
 
+/* Append a string, which ends at a 0 byte, or where its field does. */
+static inline void event_put_string(struct tracemap_line *line, struct event_bytes bytes)
+{
+	if (bytes.length > 0)
+		event_line_put(line, bytes.data,
+			       strnlen((const char *)bytes.data, bytes.length));
+}
+
 /* Load a number of 1, 2, 4 or 8 bytes, in the byte order of this machine. */
 static inline uint64_t event_load(const unsigned char *data, uint32_t size)
 {
@@ -193,11 +215,25 @@ static inline uint64_t event_load(const unsigned char *data, uint32_t size)
 	}
 }
 
+/* The lower @size bytes of a number, which have a sign or not. */
+static inline uint64_t event_cut(uint64_t number, uint32_t size, bool is_signed)
+{
+	unsigned int spare = 64 - 8 * size;
+
+	number <<= spare;
+	return is_signed ? (uint64_t)((int64_t)number >> spare) : number >> spare;
+}
+
 /* libtraceevent calls every array of bytes a string. */
 static inline bool event_is_text(const struct tep_format_field *field)
 {
 	return field->flags & TEP_FIELD_IS_STRING && strstr(field->type, "char") &&
 		!strstr(field->type, "unsigned");
+}
+
+static inline bool event_is_number(int size)
+{
+	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
 struct event_bytes event_field_bytes(struct tep_format_field *field,

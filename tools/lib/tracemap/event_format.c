@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Change print formats so that libtraceevent prints what the kernel prints:
+ * Change what libtraceevent cannot parse in a print format:
  *
- *	"%p"			the kernel prints no 0x, and all digits
- *	(void *)		libtraceevent does not know this cast
+ *	(void *)		it does not know this cast
  *	(0x1 | 0x2)		it forgets the parentheses behind an &
  *	HRTIMER_MODE_ABS	it does not know the value of a name
+ *	sizeof(u64)		nor that of a type
+ *	__get_str(array[1])	nor arrays of strings
+ *	"#" "GP"		it does not know strings that are one
  *	a tab			it takes a tab as the end of the string
- *	"%pS"			it does not print the size of the function
- *	"%#x"			the kernel prints 0x before a 0 as well
  *	({ ... })		it does not know statements; they may be left out where they
  *				only make an address that would be printed as a hash
- *
- * For %pS the decoder's resolver of addresses returns "name" MARK "+0x1/0x2" MARK.
- * event_unmark() removes what is between the marks where the format has %ps.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -25,62 +22,42 @@
 /* For kernels without BTF: those of the events that are common, as they always were. */
 static const struct {
 	const char *name;
-	const char *value;
+	long long value;
 } constants[] = {
-	{ "HRTIMER_MODE_ABS", "0" },
-	{ "HRTIMER_MODE_REL", "1" },
-	{ "HRTIMER_MODE_ABS_PINNED", "2" },
-	{ "HRTIMER_MODE_REL_PINNED", "3" },
-	{ "HRTIMER_MODE_ABS_SOFT", "4" },
-	{ "HRTIMER_MODE_REL_SOFT", "5" },
-	{ "HRTIMER_MODE_ABS_PINNED_SOFT", "6" },
-	{ "HRTIMER_MODE_REL_PINNED_SOFT", "7" },
-	{ "HRTIMER_MODE_ABS_HARD", "8" },
-	{ "HRTIMER_MODE_REL_HARD", "9" },
-	{ "HRTIMER_MODE_ABS_PINNED_HARD", "10" },
-	{ "HRTIMER_MODE_REL_PINNED_HARD", "11" },
-	{ "PM_QOS_ADD_REQ", "0" },
-	{ "PM_QOS_UPDATE_REQ", "1" },
-	{ "PM_QOS_REMOVE_REQ", "2" },
+	{ "HRTIMER_MODE_ABS", 0 },
+	{ "HRTIMER_MODE_REL", 1 },
+	{ "HRTIMER_MODE_ABS_PINNED", 2 },
+	{ "HRTIMER_MODE_REL_PINNED", 3 },
+	{ "HRTIMER_MODE_ABS_SOFT", 4 },
+	{ "HRTIMER_MODE_REL_SOFT", 5 },
+	{ "HRTIMER_MODE_ABS_PINNED_SOFT", 6 },
+	{ "HRTIMER_MODE_REL_PINNED_SOFT", 7 },
+	{ "HRTIMER_MODE_ABS_HARD", 8 },
+	{ "HRTIMER_MODE_REL_HARD", 9 },
+	{ "HRTIMER_MODE_ABS_PINNED_HARD", 10 },
+	{ "HRTIMER_MODE_REL_PINNED_HARD", 11 },
+	{ "PM_QOS_ADD_REQ", 0 },
+	{ "PM_QOS_UPDATE_REQ", 1 },
+	{ "PM_QOS_REMOVE_REQ", 2 },
 };
-
-/* libtraceevent takes no control characters. */
-#define MARK		"~@~"
-#define MARK_LENGTH	3
 
 static void put(struct tracemap_line *line, const char *from, const char *to)
 {
 	tracemap_line_put(line, from, to - from);
 }
 
-/* Append what a conversion becomes; @at is behind its %. Returns what follows it. */
-static const char *put_conversion(struct tracemap_line *line, const char *at, int long_size)
+/* Append a string with its quotes, and with it those that follow; returns what is behind. */
+static const char *put_quoted(struct tracemap_line *line, const char *at)
 {
-	if (at[0] == 'p' && !isalnum((unsigned char)at[1])) {
-		tracemap_line_printf(line, "%%0%dllx", 2 * long_size);
-		return at + 1;
-	}
-	if (at[0] == '#' && at[1 + strspn(at + 1, "hlLzZ")] == 'x') {
-		tracemap_line_put(line, "0x%", 3);
-		return at + 1;
-	}
-	if (at[0] == 'p' && at[1] == 'S' && !isalnum((unsigned char)at[2])) {
-		tracemap_line_printf(line, EVENT_MARK_WHOLE "%%ps");
-		return at + 2;
-	}
-	tracemap_line_put(line, "%", 1);
-	if (*at == '%')
-		tracemap_line_put(line, at++, 1);
-	return at;
-}
+	const char *next;
 
-/* Append a string with its quotes; returns what follows it. */
-static const char *put_quoted(struct tracemap_line *line, const char *at, int long_size)
-{
 	tracemap_line_put(line, at++, 1);
-	while (*at && *at != '"') {
-		if (*at == '%') {
-			at = put_conversion(line, at + 1, long_size);
+	while (*at) {
+		if (*at == '"') {
+			next = at + 1 + strspn(at + 1, "\n ");
+			if (*next != '"')
+				break;
+			at = next + 1;
 			continue;
 		}
 		if (*at == '\t') {
@@ -97,38 +74,71 @@ static const char *put_quoted(struct tracemap_line *line, const char *at, int lo
 	return at;
 }
 
-/* Append the value of a name that only C knows; false if it is not such a name. */
-static bool put_value(struct tracemap_decoder *d, const char *name, struct tracemap_line *line)
+bool event_constant(struct tracemap_decoder *d, const char *name, long long *value)
 {
-	long long value;
-
 	/* By the kernel's style, enumerators are upper case; REC is the record. */
 	if (!isupper((unsigned char)*name) || !strcmp(name, "REC"))
 		return false;
-	if (event_enum(d, name, &value)) {
-		tracemap_line_printf(line, "%lld", value);
+	/* A file may come from another kernel than this one. */
+	if (!d->borrowed && event_enum(d, name, value))
 		return true;
-	}
 	for (unsigned int i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
 		if (!strcmp(constants[i].name, name)) {
-			tracemap_line_printf(line, "%s", constants[i].value);
+			*value = constants[i].value;
 			return true;
 		}
 	}
 	return false;
 }
 
+/* Append the size of the type in "sizeof(u64)", of which @at is behind the word. */
+static const char *put_size(struct tracemap_line *line, const char *at)
+{
+	const char *end = *at == '(' ? strchr(at, ')') : NULL;
+	char type[32];
+	uint32_t size;
+
+	if (!end)
+		return NULL;
+	snprintf(type, sizeof(type), "%.*s", (int)(end - at - 1), at + 1);
+	size = event_type_size(type);
+	if (!size)
+		return NULL;
+	tracemap_line_printf(line, "%u", size);
+	return end + 1;
+}
+
+/* Append "REC->array[1]" for what is behind the word in "__get_str(array[1])", of a probe. */
+static const char *put_string_of(struct tracemap_line *line, const char *at)
+{
+	const char *end = *at == '(' ? strchr(at, ')') : NULL;
+
+	if (!end || end[-1] != ']')
+		return NULL;
+	tracemap_line_put(line, "REC->", 5);
+	put(line, at + 1, end);
+	return end + 1;
+}
+
 /* @member: the word is behind "->", and so is the name of a field */
 static const char *put_word(struct tracemap_decoder *d, const char *at, bool member,
 			    struct tracemap_line *line)
 {
-	const char *start = at;
+	const char *start = at, *behind;
+	long long value;
 	char name[64];
 
 	while (isalnum((unsigned char)*at) || *at == '_')
 		at++;
 	snprintf(name, sizeof(name), "%.*s", (int)(at - start), start);
-	if (member || (size_t)(at - start) >= sizeof(name) || !put_value(d, name, line))
+	behind = strcmp(name, "sizeof") ? NULL : put_size(line, at);
+	if (!strcmp(name, "__get_str"))
+		behind = put_string_of(line, at);
+	if (behind)
+		return behind;
+	if (!member && (size_t)(at - start) < sizeof(name) && event_constant(d, name, &value))
+		tracemap_line_printf(line, "%lld", value);
+	else
 		put(line, start, at);
 	return at;
 }
@@ -178,14 +188,13 @@ static const char *put_paren(struct tracemap_line *line, const char *at)
 
 static void fit(struct tracemap_decoder *d, const char *text, struct tracemap_line *line)
 {
-	int long_size = tep_get_long_size(d->tep);
 	const char *at = text;
 
 	while (*at) {
 		const char *start = at;
 
 		if (*at == '"') {
-			at = put_quoted(line, at, long_size);
+			at = put_quoted(line, at);
 		} else if (isalpha((unsigned char)*at) || *at == '_') {
 			at = put_word(d, at, at > text && at[-1] == '>', line);
 		} else if (*at == '(') {
@@ -269,6 +278,20 @@ static bool drop_statement(const char *format, struct tracemap_line *line)
 	return false;
 }
 
+/* Append the lines of fields; of "char[][2] name" libtraceevent does not know the number. */
+static void put_fields(struct tracemap_line *line, const char *text, const char *end)
+{
+	const char *arrays = strstr(text, "[]["), *behind;
+
+	while (arrays && arrays < end) {
+		put(line, text, arrays + 2);
+		behind = strchr(arrays + 2, ']');
+		text = behind && behind < end ? behind + 1 : arrays + 2;
+		arrays = strstr(text, "[][");
+	}
+	put(line, text, end);
+}
+
 void event_fit_format(struct tracemap_decoder *d, const char *text, struct tracemap_line *line)
 {
 	struct tracemap_line simple = TRACEMAP_LINE_INIT;
@@ -279,70 +302,9 @@ void event_fit_format(struct tracemap_decoder *d, const char *text, struct trace
 		return;
 	}
 	at += strlen("\nprint fmt: ");
-	put(line, text, at);
+	put_fields(line, text, at);
 	if (drop_statement(at, &simple) && !simple.error)
 		at = simple.text;
 	fit(d, at, line);
 	tracemap_line_free(&simple);
-}
-
-/* Change conversions only: @text has no quotes, and no arguments behind it. */
-void event_fit_string(const struct tracemap_decoder *d, const char *text,
-		      struct tracemap_line *line)
-{
-	int long_size = tep_get_long_size(d->tep);
-
-	while (*text) {
-		const char *next = text + strcspn(text, "%");
-
-		put(line, text, next);
-		text = *next ? put_conversion(line, next + 1, long_size) : next;
-	}
-}
-
-/* ---- Marks in what was printed ---- */
-
-void event_mark_symbol(const struct event_symbol *symbol, uint64_t address, char *text, size_t size)
-{
-	snprintf(text, size, "%s" MARK "+0x%llx/0x%llx%s%s%s" MARK, symbol->name,
-		 (unsigned long long)(address - symbol->address),
-		 (unsigned long long)symbol->size, symbol->module ? " [" : "",
-		 symbol->module ? symbol->module : "", symbol->module ? "]" : "");
-}
-
-static const char *find_mark(const char *text, const char *mark)
-{
-	const char *found = strstr(text, mark);
-
-	return found ? found : text + strlen(text);
-}
-
-/* Append @text without marks; between two of them keep the rest of a symbol for %pS only. */
-void event_unmark(const char *text, struct tracemap_line *line)
-{
-	bool whole = false;
-
-	while (*text) {
-		const char *part = find_mark(text, MARK);
-		const char *next = find_mark(text, EVENT_MARK_WHOLE);
-		const char *end;
-
-		if (part > next || !*part) {
-			/* An address that has no name. */
-			if (whole && strncmp(text, "0x", 2))
-				tracemap_line_put(line, "0x", 2);
-			put(line, text, next);
-			text = *next ? next + MARK_LENGTH : next;
-			/* Before an address that has no name, it would be of the next one. */
-			whole = *next && strncmp(text, "0x", 2);
-			continue;
-		}
-		put(line, text, part);
-		part += MARK_LENGTH;
-		end = find_mark(part, MARK);
-		if (whole)
-			put(line, part, end);
-		whole = false;
-		text = *end ? end + MARK_LENGTH : end;
-	}
 }

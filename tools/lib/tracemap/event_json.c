@@ -2,12 +2,14 @@
 /*
  * Print events as JSON, an object on each line:
  *
- *	{"ts":81712345678,"cpu":0,"comm":"sh","pid":71,"flags":"d..2.",
- *	 "system":"sched","event":"sched_waking","fields":{"comm":"init","pid":1}}
+ *	{"version":1,"ts":81712345678,"cpu":0,"comm":"sh","pid":71,"flags":"d..2.",
+ *	 "system":"sched","event":"sched_waking","fields":{"comm":"init","pid":1},
+ *	 "text":"comm=init pid=1"}
  *	{"ts":81712349999,"cpu":0,"lost":12}
  *
- * Numbers are JSON numbers of up to 64 bits, pointers are strings "0x...", and arrays are
- * JSON arrays. Text is UTF-8: bytes that are not become U+FFFD.
+ * The first object has the version of this form. Numbers are JSON numbers as far as every reader
+ * has them exactly, up to 2^53, and else strings, as pointers are. Arrays are JSON arrays. Text
+ * is UTF-8: bytes that are not become U+FFFD.
  */
 #include <ctype.h>
 #include <string.h>
@@ -80,29 +82,42 @@ static bool is_bool(const struct tep_format_field *field)
 	return !strncmp(field->type, "bool", 4) && !isalnum((unsigned char)field->type[4]);
 }
 
+#define EXACT_MAX	(1ULL << 53)	/* a double has all integers up to this one */
+
+/* What is larger without a sign is mostly an address, and written as one. */
+static void put_unsigned(struct tracemap_line *line, uint64_t value, bool pointer)
+{
+	if (!pointer && value <= EXACT_MAX)
+		return event_line_decimal(line, value);
+	event_line_put(line, "\"0x", 3);
+	event_line_hex(line, value);
+	event_line_put(line, "\"", 1);
+}
+
+static void put_signed(struct tracemap_line *line, int64_t value)
+{
+	uint64_t positive = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	const char *quote = positive > EXACT_MAX ? "\"" : "";
+
+	event_line_puts(line, quote);
+	if (value < 0)
+		event_line_put(line, "-", 1);
+	event_line_decimal(line, positive);
+	event_line_puts(line, quote);
+}
+
 static void put_number(const struct tep_format_field *field, const unsigned char *data, int size,
 		       struct tracemap_line *line)
 {
 	uint64_t value = event_load(data, size);
+	bool pointer = field->flags & TEP_FIELD_IS_POINTER;
 
-	if (field->flags & TEP_FIELD_IS_POINTER) {
-		event_line_put(line, "\"0x", 3);
-		event_line_hex(line, value);
-		event_line_put(line, "\"", 1);
-	} else if (is_bool(field)) {
+	if (is_bool(field))
 		event_line_puts(line, value ? "true" : "false");
-	} else {
-		if (field->flags & TEP_FIELD_IS_SIGNED && value >> (8 * size - 1) & 1) {
-			event_line_put(line, "-", 1);
-			value = -value << (64 - 8 * size) >> (64 - 8 * size);
-		}
-		event_line_decimal(line, value);
-	}
-}
-
-static bool is_number_size(int size)
-{
-	return size == 1 || size == 2 || size == 4 || size == 8;
+	else if (field->flags & TEP_FIELD_IS_SIGNED && !pointer)
+		put_signed(line, event_cut(value, size, true));
+	else
+		put_unsigned(line, value, pointer);
 }
 
 static int element_size(const struct tep_format_field *field, int length)
@@ -110,7 +125,7 @@ static int element_size(const struct tep_format_field *field, int length)
 	int size = event_element_size(field);
 
 	/* Dynamic fields have the size of their elements in it, too. */
-	return is_number_size(size) && length % size == 0 ? size : 1;
+	return event_is_number(size) && length % size == 0 ? size : 1;
 }
 
 static void put_array(const struct tep_format_field *field, struct event_bytes bytes,
@@ -143,7 +158,7 @@ static void put_value(const struct event_format *format, struct tep_format_field
 	else if (is_text(format, field))
 		tracemap_json_string(line, (const char *)bytes.data,
 				     strnlen((const char *)bytes.data, bytes.length));
-	else if (field->flags & TEP_FIELD_IS_ARRAY || !is_number_size(bytes.length))
+	else if (field->flags & TEP_FIELD_IS_ARRAY || !event_is_number(bytes.length))
 		put_array(field, bytes, line);
 	else
 		put_number(field, bytes.data, bytes.length, line);
@@ -169,15 +184,15 @@ static void put_fields(const struct event_format *format, const struct tracemap_
 static void put_int(struct tracemap_line *line, const char *key, int value)
 {
 	event_line_puts(line, key);
-	if (value < 0)
-		event_line_put(line, "-", 1);
-	event_line_decimal(line, value < 0 ? -(uint64_t)value : (uint64_t)value);
+	put_signed(line, value);
 }
 
 /* What comes without an event may have no time: the reset of a buffer without events. */
-static void put_start(const struct tracemap_record *rec, struct tracemap_line *line)
+static void put_start(struct tracemap_decoder *d, const struct tracemap_record *rec,
+		      struct tracemap_line *line)
 {
-	event_line_put(line, "{", 1);
+	event_line_puts(line, d->has_version ? "{" : "{\"version\":1,");
+	d->has_version = true;
 	if (rec->data || rec->ts) {
 		event_line_puts(line, "\"ts\":");
 		event_line_decimal(line, rec->ts);
@@ -186,15 +201,16 @@ static void put_start(const struct tracemap_record *rec, struct tracemap_line *l
 	put_int(line, "\"cpu\":", rec->cpu);
 }
 
-static void put_loss(const struct tracemap_record *rec, struct tracemap_line *line)
+static void put_loss(struct tracemap_decoder *d, const struct tracemap_record *rec,
+		     struct tracemap_line *line)
 {
 	if (rec->flags & TRACEMAP_RESET) {
-		put_start(rec, line);
+		put_start(d, rec, line);
 		tracemap_line_printf(line, ",\"reset\":true}\n");
 	}
 	if (!rec->missed)
 		return;
-	put_start(rec, line);
+	put_start(d, rec, line);
 	if (rec->missed == TRACEMAP_MISSED_UNKNOWN)
 		tracemap_line_printf(line, ",\"lost\":null}\n");
 	else
@@ -227,16 +243,38 @@ static void put_context(struct tracemap_decoder *d, const struct tracemap_record
 	event_line_put(line, "\"", 1);
 }
 
+/* What the line of text says behind the name of the event */
+static void put_text(struct tracemap_decoder *d, struct event_format *format,
+		     const struct tracemap_record *rec, struct tracemap_line *line)
+{
+	const char *name = format->event->name;
+	struct tracemap_line *text = &d->text;
+	size_t skip = strlen(name);
+
+	text->length = 0;
+	event_info(d, format, rec, text);
+	if (text->error) {
+		line->error = text->error;
+		return;
+	}
+	if (strncmp(text->text, name, skip) || strncmp(text->text + skip, ": ", 2))
+		skip = 0;
+	else
+		skip += 2;
+	event_line_puts(line, ",\"text\":");
+	tracemap_json_string(line, text->text + skip, text->length - 1 - skip);
+}
+
 int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		  struct tracemap_line *line)
 {
 	struct event_format *format;
 
 	if (rec->missed || rec->flags & TRACEMAP_RESET)
-		put_loss(rec, line);
+		put_loss(d, rec, line);
 	if (!rec->data)
 		return line->error;
-	put_start(rec, line);
+	put_start(d, rec, line);
 	if (rec->flags & TRACEMAP_LATE)
 		tracemap_line_printf(line, ",\"late\":true");
 	format = rec->size >= EVENT_COMMON_SIZE ? event_format(d, tracemap_record_id(rec)) : NULL;
@@ -252,6 +290,7 @@ int tracemap_json(struct tracemap_decoder *d, const struct tracemap_record *rec,
 		tracemap_json_string(line, format->event->name, strlen(format->event->name));
 		event_line_puts(line, ",\"fields\":");
 		put_fields(format, rec, line);
+		put_text(d, format, rec, line);
 	} else {
 		put_bytes(rec, line);
 	}

@@ -259,18 +259,3 @@ void tracemap_decoder_prepare(struct tracemap_decoder *d)
 	if (!d->symbols && !d->borrowed)
 		load(d);
 }
-
-/* Called by libtraceevent: returns the name with all that %pS needs. */
-char *event_symbol_resolve(void *decoder, unsigned long long *address, char **module)
-{
-	struct tracemap_decoder *d = decoder;
-	struct event_symbol symbol;
-
-	/* Even without a name, the mark before what was %pS has to be removed. */
-	d->has_marks = true;
-	if (!event_symbol_find(d, *address, &symbol))
-		return NULL;
-	event_mark_symbol(&symbol, *address, d->marked, sizeof(d->marked));
-	*module = (char *)symbol.module;
-	return d->marked;
-}

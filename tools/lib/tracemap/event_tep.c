@@ -75,11 +75,11 @@ bool event_tep_symbol(struct tracemap_decoder *d, uint64_t address, struct event
 	*symbol = (struct event_symbol){
 		.address = start,
 		.size = size_of(d, start),
-		.name = d->marked,
-		.length = strnlen(name, sizeof(d->marked) - EVENT_PAD),
+		.name = d->name,
+		.length = strnlen(name, sizeof(d->name) - EVENT_PAD),
 	};
-	memcpy(d->marked, name, symbol->length);
-	d->marked[symbol->length] = '\0';
+	memcpy(d->name, name, symbol->length);
+	d->name[symbol->length] = '\0';
 	return true;
 }
 
@@ -88,7 +88,6 @@ static int set_up(struct tracemap_decoder *d, struct tep_handle *tep, const char
 {
 	d->borrowed = true;
 	d->tep = tep;
-	trace_seq_init(&d->seq);
 	if (tep_is_file_bigendian(tep) != tep_is_local_bigendian(tep))
 		return -EINVAL;
 	if (event_find_common(d))

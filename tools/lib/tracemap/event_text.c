@@ -10,7 +10,8 @@
 /* common_flags, since Linux 5.16; those it did not have before were 0. */
 enum {
 	FLAG_IRQS_OFF		= 0x01,
-	FLAG_NO_IRQ_STATE	= 0x02,
+	FLAG_NO_IRQ_STATE	= 0x02,	/* before Linux 6.13, and since then */
+	FLAG_RESCHED_LAZY	= 0x02,
 	FLAG_NEED_RESCHED	= 0x04,
 	FLAG_HARDIRQ		= 0x08,
 	FLAG_SOFTIRQ		= 0x10,
@@ -24,20 +25,26 @@ static unsigned int common_byte(const struct tracemap_record *rec, int offset)
 	return offset < 0 ? 0 : ((const unsigned char *)rec->data)[offset];
 }
 
-static char irqs_char(unsigned int flags)
+static char irqs_char(unsigned int flags, bool has_lazy)
 {
 	if (flags & FLAG_IRQS_OFF)
 		return flags & FLAG_BH_OFF ? 'D' : 'd';
 	if (flags & FLAG_BH_OFF)
 		return 'b';
-	return flags & FLAG_NO_IRQ_STATE ? 'X' : '.';
+	return flags & FLAG_NO_IRQ_STATE && !has_lazy ? 'X' : '.';
 }
 
-static char resched_char(unsigned int flags)
+static char resched_char(unsigned int flags, bool has_lazy)
 {
+	bool lazy = flags & FLAG_RESCHED_LAZY && has_lazy;
+
+	if (flags & FLAG_NEED_RESCHED && flags & FLAG_PREEMPT_RESCHED)
+		return lazy ? 'B' : 'N';
 	if (flags & FLAG_NEED_RESCHED)
-		return flags & FLAG_PREEMPT_RESCHED ? 'N' : 'n';
-	return flags & FLAG_PREEMPT_RESCHED ? 'p' : '.';
+		return lazy ? 'b' : 'n';
+	if (flags & FLAG_PREEMPT_RESCHED)
+		return lazy ? 'L' : 'p';
+	return lazy ? 'l' : '.';
 }
 
 static char context_char(unsigned int flags)
@@ -61,8 +68,8 @@ void event_flags(const struct tracemap_decoder *d, const struct tracemap_record 
 	unsigned int flags = common_byte(rec, d->flags_offset);
 	unsigned int preempt = common_byte(rec, d->preempt_offset);
 
-	text[0] = irqs_char(flags);
-	text[1] = resched_char(flags);
+	text[0] = irqs_char(flags, d->has_lazy);
+	text[1] = resched_char(flags, d->has_lazy);
 	text[2] = context_char(flags);
 	text[3] = depth_char(preempt & 0xf);
 	text[4] = depth_char(preempt >> 4);

@@ -4,7 +4,7 @@
  *
  * One epoll descriptor has a file of each CPU. Where the kernel has trace_live, the library
  * tells it how far a reader has read, and poll() of that file reports when there is more:
- * not earlier, and, if one wait follows another, up to 125 ms late, see trace_live.h.
+ * not earlier, and, if one wait follows another, 10 ms late, see ring-buffer-live.rst.
  * Elsewhere poll() of trace_pipe_raw waits for buffer_percent, or, on some kernels, reports
  * that there is something when there is nothing. There the library looks at a CPU that had
  * nothing again after a time that doubles.

@@ -27,40 +27,38 @@
  *
  * Events that were overwritten before the observer saw them are counted exactly. They are
  * added to o.missed when the observer finds out, and live_gap() is the number of events
- * that were lost right before those of the present look. Within an epoch, from where the
- * observer started,
+ * that were lost right before those of the present look. From where the observer started,
+ * or the buffer was emptied since,
  *
- *	o.first + o.seen + o.missed = o.count
+ *	o.before + o.seen + o.missed = o.count
  *
  * When no event is in flight and live_look() returns LIVE_NOTHING, o.count is the number
  * of events committed.
- *
- * The writer may never pause: live_until() and live_look_until() show what there is by now.
  *
  * Only one thread may use an observer. There may be any number of observers. The
  * functions check values of the index and of a sub-buffer wherever these could lead
  * outside the mapping.
  *
- * The functions are the steps of the algorithm in linux/trace_live.h: LOOK is
- * live__look_once(), CHECK is live__check(), NEXT is live__next(), JUMP is live__jump(),
- * and START is live__start().
+ * The functions are the steps of the algorithm in Documentation/trace/ring-buffer-live.rst:
+ * START is live__start(), ADVANCE is live__advance(), LOOK is live__look_once(), and CHECK
+ * is live__check().
  *
  * Ordering. Each barrier here has a partner in kernel/trace/ring_buffer_live.c, which has
  * the same label:
  *
  *	here				the kernel
  *
- *	load-acquire commit_generation	[LEAVE] store-release of it, after the
- *					size, next_id of the sub-buffer left,
- *					before of the one entered
+ *	load-acquire commit_generation	[LEAVE] store-release of it, after the size of
+ *					the sub-buffer left, before and id of the one
+ *					entered; [RESET] store-release of it, after
+ *					what the buffer begins with
  *	load-acquire commit word	[COMMIT] store-release of it, after the
  *					records
  *	[CHECK] read barrier, then	[ENTER] write barrier, after the new
- *	generation, epoch,		generation, before the first change of
+ *	generation, first,		generation, before the first change of
  *	commit_generation		the sub-buffer
- *					[RESET] write barriers, after epoch
- *					became odd, and before it becomes even
- *	load-acquire epoch		[RESET]
+ *					[RESET] write barrier, after the new first,
+ *					before the first sub-buffer is cleared
  */
 #ifndef _TRACEMAP_LIVE_H
 #define _TRACEMAP_LIVE_H
@@ -79,7 +77,6 @@ enum {
 	LIVE_EVENTS	= 1,	/* the iterator has bytes to go through */
 	LIVE_RESET	= 2,	/* the buffer was emptied, and all counts restart */
 	LIVE__MOVED	= 3,	/* internal: the position has changed, look again */
-	LIVE_END	= 4,	/* of live_look_until(): all before the end was shown, or is gone */
 };
 
 enum live_start {
@@ -89,9 +86,6 @@ enum live_start {
 
 /* How often to repeat a read that the writer has disturbed, before the caller has to */
 #define LIVE_TRIES	64
-
-/* After this many failed jumps the next one aims at the newest sub-buffer. */
-#define LIVE_RUSH	16
 
 /**
  * struct live_mapping - a mapping of trace_live
@@ -105,17 +99,15 @@ struct live_mapping {
 
 /**
  * struct live_observer - an observer of one CPU's events
- * @first: events of the epoch that were written before the observer started
+ * @before: events since @first that were written before the observer started
  * @seen: events that the observer has accepted since
  * @missed: events that were overwritten since and that the observer has not seen; it may
  *	grow before live_gap() reports them
- * @count: events of the epoch before the present position
- * @resets: epochs that ended since the observer started
- * @epoch: the present epoch
- * @generation: the number of the sub-buffer that the observer is at, counted from the
- *	first one ever written; 0 after a reset, until the observer has found a
- *	sub-buffer of the new epoch
- * @id: the id of that sub-buffer
+ * @count: events since @first that are before the present position
+ * @resets: how often the buffer was emptied since the observer started
+ * @first: the generation with which the buffer began: another one after it was emptied
+ * @generation: the generation that the observer is at; below @first until it has found one
+ *	after a reset
  * @pos: bytes of that sub-buffer that were accepted
  * @nr_subbufs: sub-buffers of the buffer
  * @format: the layout of a sub-buffer
@@ -123,14 +115,13 @@ struct live_mapping {
  * Programs may read these. The other members belong to the observer.
  */
 struct live_observer {
-	uint64_t first;
+	uint64_t before;
 	uint64_t seen;
 	uint64_t missed;
 	uint64_t count;
 	uint64_t resets;
-	uint64_t epoch;
+	uint64_t first;
 	uint64_t generation;
-	uint32_t id;
 	uint32_t pos;
 	uint32_t nr_subbufs;
 	struct subbuf_format format;
@@ -139,38 +130,17 @@ struct live_observer {
 	const struct trace_live_index *index;
 	const unsigned char *entries;
 	const unsigned char *subbufs;
-	const struct trace_live_subbuf *entry;	/* the entry of @id in the index */
-	const unsigned char *subbuf;		/* the sub-buffer @id */
+	const struct trace_live_subbuf *entry;	/* of @generation; NULL: none was found yet */
+	const unsigned char *subbuf;		/* the sub-buffer that holds @generation */
 	uint32_t entry_size;
+	uint32_t nr_slots;
 	uint64_t commit_generation;	/* as this look has loaded it */
 	uint32_t base;			/* where in the sub-buffer the iterator counts from */
 	uint32_t end;			/* where in the sub-buffer this look ends */
-	uint32_t rushed;		/* failed jumps since the last success */
 	uint64_t ts;			/* time stamp at @pos */
 	uint64_t told;			/* how much of @missed was reported */
 	bool final;			/* the writer has left the sub-buffer */
 	bool copied;			/* the iterator is on a copy, which is good */
-};
-
-/**
- * struct live_figures - the counts of the index, which can be read without the events
- * @epoch: the epoch of these counts
- * @committed: events committed, up to the last finished sub-buffer
- * @overwritten: how many of these were overwritten before a consumer read them
- * @dropped: events for which there was no room; exact at any time
- * @consumed: events that consumers have taken, as of the last call of one
- * @used: sub-buffers that hold unread events; what the writer or a consumer did since
- *	the last sub-buffer was finished may be missing
- * @nr_subbufs: sub-buffers of the buffer
- */
-struct live_figures {
-	uint64_t epoch;
-	uint64_t committed;
-	uint64_t overwritten;
-	uint64_t dropped;
-	uint64_t consumed;
-	uint32_t used;
-	uint32_t nr_subbufs;
 };
 
 static __always_inline void live__read_barrier(void)
@@ -183,71 +153,30 @@ static __always_inline uint32_t live__load(const __u32 *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-#define live__wide	(__SIZEOF_POINTER__ >= 8)	/* one load has 64 bits */
-
-/*
- * Load 64 bits by two loads. The value is not torn: the upper half was the same before and
- * after the lower one was loaded.
- */
-static inline uint64_t live__load_halves(const unsigned char *p)
-{
-	const unsigned char *upper = p + (subbuf__host_big ? 0 : 4);
-	const unsigned char *lower = p + (subbuf__host_big ? 4 : 0);
-	uint32_t high, low, again = subbuf__load_host(upper);
-
-	do {
-		high = again;
-		live__read_barrier();
-		low = subbuf__load_host(lower);
-		live__read_barrier();
-		again = subbuf__load_host(upper);
-	} while (high != again);
-	return (uint64_t)high << 32 | low;
-}
+/* The alignment tells a compiler for 32 bits that one load does it. */
+typedef __u64 __attribute__((aligned(8))) live__u64;
 
 static __always_inline uint64_t live__load64(const __u64 *p)
 {
-	if (live__wide)
-		return __atomic_load_n(p, __ATOMIC_RELAXED);
-	return live__load_halves((const unsigned char *)p);
+	return __atomic_load_n((const live__u64 *)p, __ATOMIC_RELAXED);
 }
 
-/*
- * A 32-bit kernel stores the halves one by one. While they do not belong together, the
- * lower half is 0xffffffff: load the generation again then.
- */
-static __always_inline uint64_t live__load_generation(const __u64 *p)
-{
-	uint64_t generation = live__load64(p);
-	int tries;
-
-	for (tries = LIVE_TRIES; !live__wide && (uint32_t)generation == ~0U && tries; tries--)
-		generation = live__load64(p);
-	return generation;
-}
-
-/* pairs with [RESET] */
-static __always_inline uint64_t live__load_epoch(const struct live_observer *o)
-{
-	uint64_t epoch = live__load64(&o->index->epoch);
-
-	live__read_barrier();
-	return epoch;
-}
-
-/* pairs with [LEAVE] */
+/* pairs with [LEAVE] and [RESET] */
 static __always_inline uint64_t live__load_newest(const struct live_observer *o)
 {
-	uint64_t generation = live__load_generation(&o->index->commit_generation);
+	uint64_t generation = live__load64(&o->index->commit_generation);
 
 	live__read_barrier();
 	return generation;
 }
 
+/* The entry that describes a generation, as long as its own generation is the same */
 static __always_inline const struct trace_live_subbuf *
-live__entry(const struct live_observer *o, uint32_t id)
+live__entry(const struct live_observer *o, uint64_t generation)
 {
-	return (const struct trace_live_subbuf *)(o->entries + (size_t)id * o->entry_size);
+	size_t slot = generation % o->nr_slots;
+
+	return (const struct trace_live_subbuf *)(o->entries + slot * o->entry_size);
 }
 
 static __always_inline const unsigned char *
@@ -256,152 +185,110 @@ live__subbuf(const struct live_observer *o, uint32_t id)
 	return o->subbufs + (size_t)id * o->format.subbuf_size;
 }
 
-static __always_inline uint64_t live__generation(const struct live_observer *o,
-						 uint32_t id)
-{
-	return live__load_generation(&live__entry(o, id)->generation);
-}
-
 static __always_inline uint32_t live__capacity(const struct live_observer *o)
 {
 	return o->format.subbuf_size - o->format.data_offset;
 }
 
-/* Does all that was read since the last barrier belong to @generation, at @entry? */
+/*
+ * Does all that was read since the last barrier belong to @generation, of a buffer that
+ * began with @first?
+ */
 static __always_inline bool live__holds(const struct live_observer *o,
 					const struct trace_live_subbuf *entry,
-					uint64_t generation)
+					uint64_t generation, uint64_t first)
 {
 	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__load_generation(&entry->generation) == generation &&
-	       live__load64(&o->index->epoch) == o->epoch;
-}
-
-/*
- * Move to the first event of a sub-buffer, before which there were @before events. The
- * events between the old position and the new one are missed.
- */
-static __always_inline void live__stand_at(struct live_observer *o, uint32_t id,
-					   uint64_t generation, uint64_t before)
-{
-	o->missed += before - o->count;
-	o->count = before;
-	o->id = id;
-	o->entry = live__entry(o, id);
-	o->subbuf = live__subbuf(o, id);
-	o->generation = generation;
-	o->pos = 0;
-}
-
-/*
- * Find the smallest generation above @after and up to @newest. Returns the id of its
- * sub-buffer, nr_subbufs if there is none.
- */
-static inline uint32_t live__find_above(const struct live_observer *o, uint64_t after,
-					uint64_t newest, uint64_t *generation)
-{
-	uint32_t id, found = o->nr_subbufs;
-
-	for (id = 0; id < o->nr_subbufs; id++) {
-		uint64_t g = live__generation(o, id);
-
-		if (g > after && g <= newest) {
-			newest = g;
-			found = id;
-		}
-	}
-	*generation = newest;
-	return found;
-}
-
-/* The index has the id of the newest sub-buffer. A search might be slower than the writer. */
-static inline uint32_t live__find_newest(const struct live_observer *o, uint64_t newest)
-{
-	uint32_t id = live__load(&o->index->commit_id);
-
-	return id < o->nr_subbufs && live__generation(o, id) == newest ? id : o->nr_subbufs;
-}
-
-/*
- * Go to the oldest sub-buffer that is still there. A quick writer may overwrite it while
- * the observer searches for it. Therefore, after a failed jump, the next one leaves out
- * the older half of the sub-buffers, after two failed jumps three quarters, and so on.
- * Pairs with [LEAVE] by live__load_newest().
- */
-static inline void live__jump(struct live_observer *o)
-{
-	uint64_t newest = live__load_newest(o), generation = newest, after = o->generation;
-	uint32_t id, keep = o->nr_subbufs >> o->rushed | 1;
-	uint64_t before;
-
-	if (o->rushed && newest > keep && newest - keep > after)
-		after = newest - keep;
-	if (o->rushed < LIVE_RUSH)
-		id = live__find_above(o, after, newest, &generation);
-	else
-		id = live__find_newest(o, newest);
-	if (o->rushed < LIVE_RUSH)
-		o->rushed++;
-	if (id == o->nr_subbufs)
-		return;
-	before = live__load64(&live__entry(o, id)->before);
-	/* [CHECK] the count is that of this generation */
-	if (live__holds(o, live__entry(o, id), generation))
-		live__stand_at(o, id, generation, before);
-}
-
-/* The observer has seen all of a finished sub-buffer: go to the one that follows. */
-static __always_inline int live__next(struct live_observer *o)
-{
-	uint32_t id = live__load(&o->entry->next_id);
-	uint64_t generation = o->generation + 1;
-	const struct trace_live_subbuf *entry;
-	uint64_t before;
-
-	if (!subbuf__likely(live__holds(o, o->entry, o->generation)))
-		goto overwritten;
-	if (!subbuf__likely(id < o->nr_subbufs))
-		return -EPROTO;
-	entry = live__entry(o, id);
-	before = live__load64(&entry->before);
-	/* [CHECK] the count is that of this generation */
-	if (!subbuf__likely(live__holds(o, entry, generation)))
-		goto overwritten;
-	live__stand_at(o, id, generation, before);
-	return LIVE__MOVED;
-
-overwritten:
-	live__jump(o);
-	return LIVE__MOVED;
+	return live__load64(&entry->generation) == generation &&
+	       live__load64(&o->index->first) == first;
 }
 
 /* Is all that this look has read what the writer wrote? */
 static __always_inline bool live__check(const struct live_observer *o)
 {
-	if (!live__holds(o, o->entry, o->generation))
+	if (!live__holds(o, o->entry, o->generation, o->first))
 		return false;
 	/*
 	 * Once the writer has left the sub-buffer, a consumer may change its commit word:
 	 * if the writer was in it when this look began, it must still be in it.
 	 */
 	return o->final ||
-	       live__load_generation(&o->index->commit_generation) == o->commit_generation;
+	       live__load64(&o->index->commit_generation) == o->commit_generation;
 }
 
-/* Begin a new epoch, at its first event. */
-static inline void live__restart(struct live_observer *o, uint64_t epoch)
+/*
+ * Move to the first event of a generation, before which there were @before events. The
+ * events between the old position and the new one are missed.
+ */
+static __always_inline void live__stand_at(struct live_observer *o, uint64_t generation,
+					   uint32_t id, uint64_t before)
 {
-	o->epoch = epoch;
-	o->first = 0;
+	o->missed += before - o->count;
+	o->count = before;
+	o->entry = live__entry(o, generation);
+	o->subbuf = live__subbuf(o, id);
+	o->generation = generation;
+	o->pos = 0;
+}
+
+/*
+ * Go to the next generation or, where the writer has overwritten that, to the oldest that is
+ * still there. Interrupts may have overwritten more of them while an event is being written:
+ * each try leaves out one. A try that fails says that the writer has gone on, which a load of
+ * commit_generation need not show yet: then the observer stays, and looks again. Returns
+ * false if what the index says cannot be true.
+ */
+static inline bool live__advance(struct live_observer *o)
+{
+	uint64_t generation = o->generation, now, before;
+	const struct trace_live_subbuf *entry;
+	uint32_t id, tries;
+
+	for (tries = o->nr_slots + LIVE_TRIES; tries; tries--) {
+		now = live__load_newest(o);
+		generation++;
+		if (now >= o->nr_slots && generation <= now - o->nr_slots)
+			generation = now - o->nr_slots + 1;
+		if (generation > now)
+			break;
+		entry = live__entry(o, generation);
+		before = live__load64(&entry->before);
+		id = live__load(&entry->id);
+		/* [CHECK] they are those of this generation */
+		if (!subbuf__likely(live__holds(o, entry, generation, o->first)))
+			continue;
+		if (!subbuf__likely(id < o->nr_subbufs))
+			return false;
+		live__stand_at(o, generation, id, before);
+		break;
+	}
+	return true;
+}
+
+/* Stand before a generation, with all counts 0. */
+static inline void live__begin_at(struct live_observer *o, uint64_t first, uint64_t generation)
+{
+	o->first = first;
+	o->before = 0;
 	o->seen = 0;
 	o->missed = 0;
 	o->told = 0;
 	o->count = 0;
-	o->rushed = 0;
-	o->resets++;
-	o->generation = 0;
+	o->generation = generation - 1;
 	o->pos = 0;
-	live__jump(o);
+	o->entry = NULL;
+}
+
+/* The buffer was emptied, or is being emptied: its first event is next. */
+static __always_inline int live__restart(struct live_observer *o)
+{
+	uint64_t first = live__load64(&o->index->first);
+
+	if (live__load_newest(o) < first)
+		return LIVE_NOTHING;
+	live__begin_at(o, first, first);
+	o->resets++;
+	return live__advance(o) ? LIVE_RESET : -EPROTO;
 }
 
 /* Let the iterator go from @pos to @end. */
@@ -420,28 +307,20 @@ static __always_inline int live__show(struct live_observer *o,
 static __always_inline int live__look_once(struct live_observer *o,
 					   struct subbuf_iter *it)
 {
-	uint64_t epoch = live__load_epoch(o);
 	uint32_t end;
 
-	if (!subbuf__likely(epoch == o->epoch)) {
-		if (epoch & 1)
-			return LIVE_NOTHING;	/* the buffer is still being emptied */
-		live__restart(o, epoch);
-		return LIVE_RESET;
-	}
-
 	o->commit_generation = live__load_newest(o);
-	if (!subbuf__likely(o->generation &&
-			    live__load_generation(&o->entry->generation) == o->generation)) {
-		live__jump(o);
-		return LIVE__MOVED;
-	}
+	if (!subbuf__likely(live__load64(&o->index->first) == o->first))
+		return live__restart(o);
+	if (!subbuf__likely(o->entry &&
+			    live__load64(&o->entry->generation) == o->generation))
+		return live__advance(o) ? LIVE__MOVED : -EPROTO;
 
 	o->final = o->commit_generation != o->generation;
 	if (o->final) {
 		end = live__load(&o->entry->size) & ~3U;
 		if (end <= o->pos)
-			return live__next(o);
+			return live__advance(o) ? LIVE__MOVED : -EPROTO;
 	} else {
 		/* pairs with [COMMIT] */
 		end = subbuf_committed(&o->format, o->subbuf) & ~3U;
@@ -486,19 +365,6 @@ static __always_inline int live_look(struct live_observer *o,
 static inline uint64_t live_gap(const struct live_observer *o)
 {
 	return o->missed - o->told;
-}
-
-/**
- * live_check - ask whether what was read so far is what the writer wrote
- * @o: the observer, after live_look() returned LIVE_EVENTS
- *
- * live_accept() checks the same. This is for callers that want to know earlier.
- *
- * Return: whether it is
- */
-static inline bool live_check(const struct live_observer *o)
-{
-	return o->copied || live__check(o);
 }
 
 /*
@@ -575,7 +441,6 @@ static __always_inline int live_accept(struct live_observer *o,
 	o->pos = o->base + subbuf_pos(it);
 	o->ts = it->ts;
 	o->told = o->missed;
-	o->rushed = 0;
 	if (subbuf__likely(!it->corrupt))
 		return 1;
 	o->pos = o->end;
@@ -597,44 +462,81 @@ live_position(const struct live_observer *o, uint64_t bytes)
 
 	memset(&p, 0, sizeof(p));
 	p.size = sizeof(p);
-	p.epoch = o->epoch;
 	p.generation = o->generation;
 	p.read = o->pos;
 	p.bytes = bytes;
 	return p;
 }
 
-/* Bytes of records in a sub-buffer, which may be the one that the writer is in */
-static inline uint32_t live__written(const struct live_observer *o, uint32_t id,
-				     uint64_t newest)
-{
-	uint64_t generation = live__generation(o, id);
+/**
+ * struct live_figures - where the writer is, and the counts of the index
+ * @first: the generation with which the buffer began: another one after it was emptied
+ * @generation: the generation that the writer commits events to
+ * @bytes: bytes committed in that sub-buffer
+ * @events: events committed
+ * @committed: those of them that are not in that sub-buffer
+ * @overwritten: events overwritten before a consumer read them, up to the same
+ * @dropped: events for which there was no room; exact at any time
+ * @consumed: events that consumers have taken, as of the last call of one
+ * @used: sub-buffers with unread events that were committed since the buffer was resized
+ *	last, and the one that is being written
+ * @nr_subbufs: sub-buffers of the buffer
+ */
+struct live_figures {
+	uint64_t first;
+	uint64_t generation;
+	uint64_t events;
+	uint64_t committed;
+	uint64_t overwritten;
+	uint64_t dropped;
+	uint64_t consumed;
+	uint32_t bytes;
+	uint32_t used;
+	uint32_t nr_subbufs;
+};
 
-	if (!generation)
-		return 0;
-	if (generation != newest)
-		return live__load(&live__entry(o, id)->size);
-	return o->subbufs ? subbuf_committed(&o->format, live__subbuf(o, id)) : 0;
+/* Events that consumers need not read any more: they have, or the writer overwrote them. */
+static inline uint64_t live__passed(const struct live_observer *o)
+{
+	return live__load64(&o->index->read) + live__load64(&o->index->overwritten);
 }
 
 /*
- * When the writer enters a sub-buffer, it stores how many sub-buffers are unread, without
- * the reader's. Consumers may have read some since: there cannot be more unread ones than
- * lie between the reader's sub-buffer and the writer's.
+ * Find the generation in which the first @passed events end: it is up to @now, and the
+ * oldest in the index if they end before that one.
  */
-static inline uint32_t live__used(const struct live_observer *o, uint64_t newest)
+static inline uint64_t live__end_of(const struct live_observer *o, uint64_t passed,
+				    uint64_t now)
 {
-	uint32_t used = live__load(&o->index->used);
-	uint32_t id = live__load(&o->index->reader_id);
-	uint32_t read = live__load(&o->index->reader_read);
-	uint64_t behind;
+	uint64_t low = live__load64(&o->index->first), high = now, middle;
 
-	if (id >= o->nr_subbufs)
-		return used;
-	behind = newest - live__generation(o, id);
-	if (behind < used)
-		used = behind;
-	return used + (live__written(o, id, newest) > read);
+	if (now >= o->nr_slots && low <= now - o->nr_slots)
+		low = now - o->nr_slots + 1;
+	while (low < high) {
+		middle = high - (high - low) / 2;
+		if (live__load64(&live__entry(o, middle)->before) <= passed)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* Count what is in the writer's sub-buffer; without the sub-buffers that is left out. */
+static inline void live__count_newest(const struct live_observer *o, uint32_t id,
+				      struct live_figures *f)
+{
+	struct subbuf_record rec;
+	struct subbuf_iter it;
+
+	f->events = f->committed;
+	f->bytes = 0;
+	if (!o->subbufs || id >= o->nr_subbufs)
+		return;
+	it = subbuf_begin(&o->format, live__subbuf(o, id));	/* pairs with [COMMIT] */
+	f->bytes = it.end - it.data;
+	while (subbuf_next(&it, &rec))
+		f->events++;
 }
 
 static inline bool live__figures_once(const struct live_observer *o,
@@ -642,28 +544,24 @@ static inline bool live__figures_once(const struct live_observer *o,
 {
 	const struct trace_live_index *index = o->index;
 	const struct trace_live_subbuf *entry;
-	uint64_t newest;
-	uint32_t id;
 
-	f->epoch = live__load_epoch(o);
-	newest = live__load_newest(o);
-	id = live__find_newest(o, newest);
-	if (f->epoch & 1 || id == o->nr_subbufs)
+	f->generation = live__load_newest(o);
+	f->first = live__load64(&index->first);
+	if (f->generation < f->first)
 		return false;
-	live__read_barrier();
-	entry = live__entry(o, id);
+	entry = live__entry(o, f->generation);
 	f->committed = live__load64(&entry->before);
-	f->overwritten = live__load64(&entry->overwritten);
-	f->dropped = live__load64(&index->dropped) + live__load64(&index->commit_overrun);
-	f->used = live__used(o, newest);
+	f->overwritten = live__load64(&index->overwritten);
+	f->dropped = live__load64(&index->dropped);
 	f->consumed = live__load64(&index->read);
-	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__load_generation(&entry->generation) == newest &&
-	       live__load64(&index->epoch) == f->epoch;
+	f->used = f->generation - live__end_of(o, live__passed(o), f->generation) + 1;
+	live__count_newest(o, live__load(&entry->id), f);
+	return live__holds(o, entry, f->generation, f->first) &&
+	       live__load64(&index->commit_generation) == f->generation;
 }
 
 /**
- * live_figures - read the counts of the index
+ * live_figures - find where the writer is, and read the counts of the index
  * @o: an observer of the buffer, whose position does not matter and does not change
  * @f: filled
  *
@@ -679,171 +577,6 @@ static inline int live_figures(const struct live_observer *o, struct live_figure
 			return 0;
 	}
 	return -EAGAIN;
-}
-
-/**
- * struct live_newest - where the writer is
- * @epoch: the epoch of the other members
- * @generation: the generation of the sub-buffer that it is writing
- * @bytes: bytes committed in that sub-buffer
- * @events: all events committed in this epoch
- */
-struct live_newest {
-	uint64_t epoch;
-	uint64_t generation;
-	uint32_t bytes;
-	uint64_t events;
-};
-
-static inline bool live__newest_once(const struct live_observer *o,
-				     struct live_newest *n)
-{
-	const struct trace_live_subbuf *entry;
-	struct subbuf_record rec;
-	struct subbuf_iter it;
-	uint32_t id;
-
-	n->epoch = live__load_epoch(o);
-	n->generation = live__load_newest(o);
-	id = live__find_newest(o, n->generation);
-	if (n->epoch & 1 || id == o->nr_subbufs)
-		return false;
-	live__read_barrier();
-	entry = live__entry(o, id);
-	n->events = live__load64(&entry->before);
-	it = subbuf_begin(&o->format, live__subbuf(o, id));	/* pairs with [COMMIT] */
-	n->bytes = it.end - it.data;
-	while (subbuf_next(&it, &rec))
-		n->events++;
-	live__read_barrier();	/* [CHECK] pairs with [ENTER], [RESET] */
-	return live__load_generation(&entry->generation) == n->generation &&
-	       live__load64(&o->index->epoch) == n->epoch &&
-	       live__load_newest(o) == n->generation;
-}
-
-/**
- * live_newest - find where the writer is, and how many events it has committed
- * @o: an observer of the buffer, whose position does not matter and does not change
- * @n: filled
- *
- * live_figures() counts up to the last finished sub-buffer. This counts the events of the
- * sub-buffer that is being written, too.
- *
- * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick
- */
-static inline int live_newest(const struct live_observer *o, struct live_newest *n)
-{
-	int tries;
-
-	for (tries = 0; tries < LIVE_TRIES; tries++) {
-		if (live__newest_once(o, n))
-			return 0;
-	}
-	return -EAGAIN;
-}
-
-/**
- * struct live_until - where an observer ends, although the writer goes on
- * @end: the end, which is where the writer was when live_until() was called
- * @missed: set with LIVE_END: how many events right before the end are missed
- * @reset: set with LIVE_END: the buffer was emptied before the observer reached the end
- */
-struct live_until {
-	struct live_newest end;
-	uint64_t missed;
-	bool reset;
-};
-
-/**
- * live_until - end where the writer is now
- * @o: the observer
- * @u: filled
- *
- * Return: 0, or -EAGAIN while the buffer is being emptied or the writer is too quick
- */
-static inline int live_until(const struct live_observer *o, struct live_until *u)
-{
-	memset(u, 0, sizeof(*u));
-	return live_newest(o, &u->end);
-}
-
-/*
- * Consumers keep the sub-buffer that they read last, however far the writer goes on. If the
- * observer would begin with it, and what followed it is overwritten, begin with the oldest of
- * the ring instead: the gap is from before.
- */
-static inline void live__leave_old_reader(struct live_observer *o)
-{
-	uint64_t start = o->generation, next;
-	int tries;
-
-	if (!start || o->seen || o->pos || o->id != live__load(&o->index->reader_id) ||
-	    live__find_above(o, start, live__load_newest(o), &next) == o->nr_subbufs ||
-	    next == start + 1)
-		return;
-	for (tries = 0; tries <= LIVE_RUSH && o->generation == start; tries++)
-		live__jump(o);
-	o->first = o->count;
-	o->missed = 0;
-	o->rushed = 0;
-}
-
-/* Has the observer shown all before the end, or is it past it? */
-static inline bool live__is_past(const struct live_observer *o, const struct live_newest *end)
-{
-	if (o->epoch != end->epoch)
-		return o->epoch > end->epoch;
-	if (o->generation != end->generation)
-		return o->generation > end->generation;
-	return o->pos >= end->bytes;
-}
-
-/* The events of the end's epoch that the observer has seen or has reported as missed */
-static inline uint64_t live__told(const struct live_observer *o, const struct live_newest *end)
-{
-	if (o->epoch != end->epoch)
-		return o->epoch < end->epoch ? 0 : end->events;
-	return o->first + o->seen + o->told;
-}
-
-/**
- * live_look_until - show the events beyond the position, up to an end
- * @o: the observer
- * @it: set if there are some
- * @u: the end
- *
- * Use it in place of live_look(). Events that the writer overwrites beyond the end do not
- * count as missed: in each epoch, from where the observer started, the events seen and
- * missed add up to those that were committed before the end, whether the observer reached
- * the end or was overtaken. live_look() goes on after the end, and so does another
- * live_until().
- *
- * Return: LIVE_END if there is nothing more before the end, with the number of events
- * missed there in @u; otherwise what live_look() returns, where LIVE_NOTHING means to
- * look again
- */
-static inline int live_look_until(struct live_observer *o, struct subbuf_iter *it,
-				  struct live_until *u)
-{
-	const struct live_newest *end = &u->end;
-	uint64_t told = live__told(o, end), epoch = o->epoch;
-	int ret = LIVE_NOTHING;
-
-	if (!live__is_past(o, end)) {
-		ret = live_look(o, it);
-		if (ret == LIVE_RESET && o->epoch <= end->epoch)
-			return ret;
-	}
-	if (live__is_past(o, end)) {
-		u->missed = told < end->events ? end->events - told : 0;
-		u->reset = epoch <= end->epoch && o->epoch > end->epoch;
-		if (o->epoch == end->epoch)
-			o->told += u->missed;
-		return LIVE_END;
-	}
-	if (ret == LIVE_EVENTS && o->generation == end->generation && o->end > end->bytes)
-		return live__show(o, it, end->bytes);
-	return ret;
 }
 
 /*
@@ -866,27 +599,25 @@ static inline int live__pass(struct live_observer *o)
 	return live_accept(o, &it, events);
 }
 
+/* Returns 1, 0 to try again, or a negative errno. */
 static inline int live__start(struct live_observer *o, enum live_start from)
 {
+	uint64_t now = live__load_newest(o), first = live__load64(&o->index->first);
 	int ret;
 
-	o->epoch = live__load_epoch(o);
-	if (o->epoch & 1)
+	if (now < first)
 		return 0;
-	o->generation = 0;
-	o->count = 0;
-	if (from == LIVE_FROM_NOW)
-		o->rushed = LIVE_RUSH;	/* live__jump() goes to the newest */
-	live__jump(o);
-	if (!o->generation)
+	live__begin_at(o, first, from == LIVE_FROM_NOW ? now : first);
+	if (!live__advance(o))
+		return -EPROTO;
+	if (!o->entry)
 		return 0;
 	ret = from == LIVE_FROM_NOW ? live__pass(o) : 1;
-	o->first = o->count;
+	o->before = o->count;
 	o->seen = 0;
 	o->missed = 0;
-	o->resets = 0;
 	o->told = 0;
-	o->rushed = 0;
+	o->resets = 0;
 	return ret;
 }
 
@@ -899,10 +630,9 @@ static inline bool live__take_layout(struct live_observer *o)
 	f->subbuf_size = live__load(&index->subbuf_size);
 	f->data_offset = live__load(&index->data_offset);
 	f->commit_offset = live__load(&index->commit_offset);
-	f->commit_size = live__load(&index->commit_size);
+	f->commit_size = 8;
 	f->big_endian = subbuf__host_big;
-	return (f->commit_size == 4 || f->commit_size == 8) &&
-	       f->subbuf_size > f->data_offset && f->data_offset >= f->commit_size &&
+	return f->subbuf_size > f->data_offset && f->data_offset >= f->commit_size &&
 	       f->commit_offset >= 8 &&
 	       f->commit_offset <= f->data_offset - f->commit_size &&
 	       !((f->subbuf_size | f->data_offset | f->commit_offset) & 3) &&
@@ -916,7 +646,7 @@ static inline bool live__fits(uint64_t offset, uint32_t each, uint32_t nr, size_
 	       !(offset % 8) && nr <= (size - offset) / each;
 }
 
-/* Open the index alone, for figures: live_look() and live_newest() need the sub-buffers. */
+/* Open the index alone, for figures: live_look() needs the sub-buffers. */
 static inline int live__open(struct live_observer *o, const struct live_mapping *m)
 {
 	const struct trace_live_index *index = m->index;
@@ -929,9 +659,11 @@ static inline int live__open(struct live_observer *o, const struct live_mapping 
 		return -EINVAL;
 	offset = live__load64(&index->entries_offset);
 	o->entry_size = live__load(&index->entry_size);
+	o->nr_slots = live__load(&index->nr_slots);
 	o->nr_subbufs = live__load(&index->nr_subbufs);
-	if (!o->nr_subbufs || o->entry_size < sizeof(struct trace_live_subbuf) ||
-	    o->entry_size % 8 || !live__fits(offset, o->entry_size, o->nr_subbufs, m->size))
+	if (!o->nr_slots || !o->nr_subbufs ||
+	    o->entry_size < sizeof(struct trace_live_subbuf) || o->entry_size % 8 ||
+	    !live__fits(offset, o->entry_size, o->nr_slots, m->size))
 		return -EINVAL;
 	o->entries = (const unsigned char *)index + offset;
 	return 0;

@@ -5,8 +5,8 @@
  *
  * The writer nests as interrupts do: at each point where an interrupt could come, the same
  * thread may reserve inside another reservation. Events are numbered, and each word of an
- * event is computed from its number and the epoch, so that the test notices an event that
- * is a mixture of two.
+ * event is computed from its number and the generation that the buffer began with, so that
+ * the test notices an event that is a mixture of two.
  *
  * Once the index and the sub-buffers are shared, every access to them is atomic, so that
  * the test runs under the thread sanitizer, too.
@@ -35,18 +35,19 @@ struct sim {
 	struct trace_live_index *index;
 	unsigned char *subbufs;
 	struct subbuf_format f;
-	uint32_t nr, data_size;
+	uint32_t nr, slots, data_size;
 	bool overwrite;
 
 	pthread_mutex_t writers;	/* held by a thread that excludes the writer */
 	pthread_mutex_t reader;		/* the kernel's reader_lock; the head moves under it, too */
 	uint32_t head, tail, commit, reader_id;
 	uint32_t next[MAX_SUBBUFS];
+	uint32_t slot[MAX_SUBBUFS];	/* where the entry is, of a sub-buffer that was entered */
 	uint32_t write[MAX_SUBBUFS];	/* the write index */
 	uint32_t end[MAX_SUBBUFS];	/* where the records end, without padding */
 	uint32_t entries[MAX_SUBBUFS];	/* events that were not discarded */
 
-	uint32_t seq;			/* number of the next event, in this epoch */
+	uint32_t seq;			/* number of the next event, since the buffer was emptied */
 	uint32_t clock;
 	uint32_t last_ts;
 	uint64_t overwritten, dropped, consumed;
@@ -67,9 +68,14 @@ static void store64(__u64 *p, uint64_t value)
 	__atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 
+static struct trace_live_subbuf *entries_of(struct sim *s)
+{
+	return (struct trace_live_subbuf *)(s->index + 1);
+}
+
 static struct trace_live_subbuf *entry_of(struct sim *s, uint32_t id)
 {
-	return (struct trace_live_subbuf *)(s->index + 1) + id;
+	return entries_of(s) + s->slot[id];
 }
 
 static unsigned char *subbuf_of(struct sim *s, uint32_t id)
@@ -110,9 +116,9 @@ static void delay(unsigned int *state)
 }
 
 /* A word of an event. */
-static uint32_t word_of(uint32_t seq, uint32_t epoch, uint32_t i)
+static uint32_t word_of(uint32_t seq, uint32_t first, uint32_t i)
 {
-	uint32_t x = (seq ^ epoch << 20) * 2654435761U + i * 40503U;
+	uint32_t x = (seq ^ first << 20) * 2654435761U + i * 40503U;
 
 	return x ^ x >> 15;
 }
@@ -121,11 +127,24 @@ static uint32_t word_of(uint32_t seq, uint32_t epoch, uint32_t i)
 
 static void interrupt(struct sim *s);
 
+/*
+ * If the commit is on the reader's sub-buffer, interrupts may have entered all of the ring
+ * meanwhile: then the slot of the tail describes another generation already, so this one
+ * has been loaded before the tail was looked at.
+ */
 static void enter(struct sim *s, uint32_t tail, uint32_t next)
 {
-	store64(&entry_of(s, next)->generation, entry_of(s, tail)->generation + 1);
+	uint32_t slot = (s->slot[tail] + 1) % s->slots;
+	struct trace_live_subbuf *entry = entries_of(s) + slot;
+	uint64_t generation = entry_of(s, tail)->generation + 1;
+
+	if (s->tail != tail)
+		return;		/* an interrupt has stored all of it */
+	interrupt(s);
+	store64(&entry->generation, generation);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [ENTER] */
-	set_commit(s, next, 0);
+	store(&entry->id, next);
+	s->slot[next] = slot;
 }
 
 static void leave(struct sim *s, uint32_t id)
@@ -136,10 +155,8 @@ static void leave(struct sim *s, uint32_t id)
 	set_commit(s, id, s->write[id]);
 	delay(&s->rand);
 	store(&from->size, s->end[id]);
-	store(&from->next_id, next);
 	store64(&to->before, from->before + s->entries[id]);
-	store64(&to->overwritten, s->overwritten);
-	store(&s->index->commit_id, next);
+	store64(&s->index->overwritten, s->overwritten);
 	delay(&s->rand);
 	__atomic_store_n(&s->index->commit_generation, to->generation,
 			 __ATOMIC_RELEASE);	/* [LEAVE] */
@@ -196,15 +213,11 @@ static bool cross(struct sim *s, uint32_t tail)
 		return false;
 	}
 	interrupt(s);
-	if (s->tail != tail) {
-		/* The interrupt has moved it, and this stores the same value once more. */
-		check(entry_of(s, next)->generation == entry_of(s, tail)->generation + 1);
-		store64(&entry_of(s, next)->generation,
-			entry_of(s, tail)->generation + 1);
-		return true;
-	}
-	pad(s, tail);
 	enter(s, tail, next);
+	if (s->tail != tail)
+		return true;	/* an interrupt has moved it */
+	pad(s, tail);
+	set_commit(s, next, 0);
 	s->write[next] = 0;
 	s->end[next] = 0;
 	s->entries[next] = 0;
@@ -236,7 +249,7 @@ static void stamp(struct sim *s, uint32_t id)
 /* Write a record of @words words, which is an event if @keep, else discarded. */
 static void add(struct sim *s, uint32_t words, bool keep)
 {
-	uint32_t delta, id, at, i, seq, epoch = s->index->epoch;
+	uint32_t delta, id, at, i, seq, first = s->index->first;
 	uint32_t large = words > SUBBUF_TYPE_DATA_MAX;
 
 	if (!reserve(s, 4 * (1 + large + words), &id, &at)) {
@@ -268,7 +281,7 @@ static void add(struct sim *s, uint32_t words, bool keep)
 	interrupt(s);
 	put(s, id, at, keep ? seq : 4 * words);
 	for (i = 1; i < words; i++)
-		put(s, id, at + 4 * i, word_of(seq, epoch, i));
+		put(s, id, at + 4 * i, word_of(seq, first, i));
 }
 
 static void write_some(struct sim *s)
@@ -320,7 +333,6 @@ static void consume(struct sim *s)
 	s->next[prev] = old;
 	s->head = s->next[new];
 	s->reader_id = new;
-	store(&s->index->reader_id, new);
 	store64(&s->index->read, s->consumed);
 	s->write[old] = 0;
 	s->entries[old] = 0;
@@ -329,20 +341,31 @@ out:
 	pthread_mutex_unlock(&s->reader);
 }
 
+/* The buffer is empty, and begins at the commit. */
+static void begin_at(struct sim *s, uint64_t generation)
+{
+	struct trace_live_subbuf *entry;
+
+	store64(&s->index->overwritten, 0);
+	store64(&s->index->dropped, 0);
+	store64(&s->index->read, 0);
+	s->slot[s->commit] = generation % s->slots;
+	entry = entry_of(s, s->commit);
+	store64(&entry->generation, generation);
+	store(&entry->id, s->commit);
+	store64(&entry->before, 0);
+	__atomic_store_n(&s->index->commit_generation, generation, __ATOMIC_RELEASE);
+}
+
 static void reset(struct sim *s)
 {
-	uint64_t generation;
-	uint32_t first, id;
+	uint64_t first;
+	uint32_t id;
 
 	pthread_mutex_lock(&s->writers);
 	pthread_mutex_lock(&s->reader);
-	generation = entry_of(s, s->tail)->generation + 1;
-	first = s->head;
-	store64(&s->index->epoch, s->index->epoch + 1);
-	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [RESET] */
-	sched_yield();
-	for (id = 0; id < s->nr; id++)
-		store64(&entry_of(s, id)->generation, id == first ? generation : 0);
+	first = s->index->commit_generation + s->slots + 1;
+	store64(&s->index->first, first);
 	__atomic_thread_fence(__ATOMIC_RELEASE);	/* [RESET] */
 	sched_yield();
 	for (id = 0; id < s->nr; id++) {
@@ -350,22 +373,15 @@ static void reset(struct sim *s)
 		s->write[id] = 0;
 		s->end[id] = 0;
 		s->entries[id] = 0;
-		store64(&entry_of(s, id)->before, 0);
-		store64(&entry_of(s, id)->overwritten, 0);
 	}
-	s->tail = first;
-	s->commit = first;
+	s->tail = s->head;
+	s->commit = s->head;
 	s->seq = 0;
 	s->overwritten = 0;
 	s->dropped = 0;
 	s->consumed = 0;
-	store64(&s->index->dropped, 0);
-	store64(&s->index->read, 0);
-	store(&s->index->commit_id, first);
 	sched_yield();
-	__atomic_store_n(&s->index->commit_generation, generation, __ATOMIC_RELEASE);
-	sched_yield();
-	__atomic_store_n(&s->index->epoch, s->index->epoch + 1, __ATOMIC_RELEASE);
+	begin_at(s, first);
 	pthread_mutex_unlock(&s->reader);
 	pthread_mutex_unlock(&s->writers);
 }
@@ -373,7 +389,7 @@ static void reset(struct sim *s)
 /* Allocate exactly what is used, so that the address sanitizer sees a byte too many. */
 static void map_sim(struct sim *s)
 {
-	size_t entries = s->nr * sizeof(struct trace_live_subbuf);
+	size_t entries = s->slots * sizeof(struct trace_live_subbuf);
 	struct trace_live_index *index;
 
 	s->map.size = sizeof(*index) + entries + (size_t)s->nr * s->f.subbuf_size;
@@ -386,11 +402,11 @@ static void map_sim(struct sim *s)
 	index->entries_offset = sizeof(*index);
 	index->subbufs_offset = sizeof(*index) + entries;
 	index->mapping_size = s->map.size;
+	index->nr_slots = s->slots;
 	index->nr_subbufs = s->nr;
 	index->subbuf_size = s->f.subbuf_size;
 	index->data_offset = s->f.data_offset;
 	index->commit_offset = s->f.commit_offset;
-	index->commit_size = s->f.commit_size;
 }
 
 static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
@@ -400,6 +416,7 @@ static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
 	uint32_t id;
 
 	s->nr = nr;
+	s->slots = nr - 1;
 	s->data_size = data_size;
 	s->overwrite = overwrite;
 	s->rand = 42;
@@ -413,10 +430,8 @@ static struct sim *sim_new(uint32_t nr, uint32_t data_size, bool overwrite,
 	s->head = 1;
 	s->tail = 1;
 	s->commit = 1;
-	entry_of(s, 1)->generation = generation;
-	s->index->used = nr;
-	s->index->commit_id = 1;
-	s->index->commit_generation = generation;
+	s->index->first = generation;
+	begin_at(s, generation);
 	pthread_mutex_init(&s->writers, NULL);
 	pthread_mutex_init(&s->reader, NULL);
 	return s;

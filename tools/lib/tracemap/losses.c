@@ -164,17 +164,6 @@ uint64_t losses_untold(struct losses *l, unsigned int i)
 	return untold;
 }
 
-bool losses_lie_ahead(const struct losses *l, unsigned int i)
-{
-	const struct cpu_losses *c = i < l->nr ? &l->cpus[i] : NULL;
-	struct tracemap_cpu *cpu = tracemap_get_cpu(l->t, i);
-	struct tracemap_figures f;
-
-	if (!c || tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE || tracemap_cpu_figures(cpu, &f))
-		return false;
-	return f.overwritten > c->overwritten && f.overwritten - c->overwritten > c->told;
-}
-
 bool losses_of_cpu_at_least(const struct losses *l, unsigned int i)
 {
 	return i < l->nr && l->cpus[i].unknown;

@@ -101,13 +101,6 @@ uint64_t losses_untold(struct losses *l, unsigned int i);
  */
 uint64_t losses_untold_of(struct losses *l, unsigned int i, uint64_t overwritten);
 
-/*
- * Whether more events of the CPU with index @i were overwritten by now than sub-buffers have
- * reported to a consumer: the next batch reports these, to whoever takes it. Not for an observer,
- * whose losses the counter does not have.
- */
-bool losses_lie_ahead(const struct losses *l, unsigned int i);
-
 /* Whether more events of the CPU with index @i may have been lost than were counted so far. */
 bool losses_of_cpu_at_least(const struct losses *l, unsigned int i);
 

@@ -239,7 +239,8 @@ static void test_in(const char *folder)
 	CHECK(!chmod(r.path, 0640));
 
 	make_file(r.dir, "set_event", "a:three\n");
-	make_file(r.dir, "saved_cmdlines", "1 init\n77 late\n");
+	/* A name may have a newline. */
+	make_file(r.dir, "saved_cmdlines", "1 in\nit\n77 late\n");
 	make_file(r.dir, "per_cpu/cpu0/stats", "overrun: 99\n");
 	make_file(r.dir, "per_cpu/cpu2/stats", "overrun: 77\n");
 	CHECK(!trace_head_refresh(r.head) && !trace_dat_replace_head(r.dat));
@@ -248,7 +249,7 @@ static void test_in(const char *folder)
 	check_whole(&r);
 	CHECK(!trace_dat_is_unfinished(r.path));
 	CHECK(!stat(r.path, &st) && (st.st_mode & 0777) == 0640);
-	CHECK(contains(r.path, "77 late") && contains(r.path, "name: three") &&
+	CHECK(contains(r.path, "1 in it\n77 late\n") && contains(r.path, "name: three") &&
 	      contains(r.path, "name: one") && contains(r.path, "CPU: 0\noverrun: 99") &&
 	      contains(r.path, "CPU: 2\noverrun: 77"));
 	end(&r);

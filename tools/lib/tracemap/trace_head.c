@@ -646,11 +646,35 @@ bool trace_head_magic_cut(const char *begin, size_t size)
 
 /* ---- Interface ---- */
 
+static bool begins_name(const char *line, const char *end)
+{
+	const char *at = line;
+
+	while (at < end && *at >= '0' && *at <= '9')
+		at++;
+	return at > line && at < end && *at == ' ';
+}
+
+/* A newline in a name would end the list for those who read it. */
+static void join_names(struct bytes *names)
+{
+	char *end = names->data + names->size;
+
+	for (char *at = names->data; at + 1 < end; at++) {
+		if (*at == '\n' && !begins_name(at + 1, end))
+			*at = ' ';
+	}
+}
+
 static int add_what_changes(struct trace_head *head)
 {
 	int ret = add_enabled_events(head);
 
-	return ret ? ret : replace_by_file(&head->cmdlines, head->top, "saved_cmdlines");
+	if (!ret)
+		ret = replace_by_file(&head->cmdlines, head->top, "saved_cmdlines");
+	if (!ret)
+		join_names(&head->cmdlines);
+	return ret;
 }
 
 int trace_head_refresh(struct trace_head *head)

@@ -269,6 +269,12 @@ int tracemap_text_end(struct tracemap_decoder *d, struct tracemap_line *line);
  * @rec: the event
  * @line: what to append to
  *
+ * An event has "ts", "cpu", "comm", "pid", "flags", "system", "event", "fields", and in "text"
+ * what the line of text says behind the name of the event: names of functions, of flags and of
+ * values. The first object of a decoder has "version", which is 1 and grows when a member gets
+ * another meaning. Numbers beyond 2^53, which not every program reads exactly, are strings,
+ * and so are pointers: "0x..." where the field has no sign. "ts" is always a number.
+ *
  * A loss is an object of its own before the event, with the number of lost events in
  * "lost", or null where the number is not known. So is a reset, with "reset":true. Such
  * an object has no "ts" where no event follows and the time is not known. An event with

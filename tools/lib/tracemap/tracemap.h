@@ -399,7 +399,7 @@ const char *tracemap_way_name(enum tracemap_way way);
  * @overwritten: how many of these were overwritten before a consumer read them
  * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
- * @used: sub-buffers that hold unread events
+ * @used: sub-buffers that hold unread events, and the one that is being written
  * @nr_subbufs: sub-buffers of the buffer
  * @subbuf_size: bytes of a sub-buffer
  * @epoch: changes when the buffer is emptied, which restarts all counts
@@ -472,7 +472,7 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
  *	the index alone
  * @format: the layout of a sub-buffer, for subbuf(3)
  * @reader: the id of the reader sub-buffer in @subbufs, as of the last time a consumer
- *	read
+ *	read; 0 where the buffer is observed
  *
  * All pointers and sizes are NULL and 0 where the CPU is read by read(2).
  */

@@ -66,9 +66,15 @@ static uint64_t map_missed(const struct tracemap_cpu *cpu, uint32_t id)
 	return missed < 0 ? TRACEMAP_MISSED_UNKNOWN : (uint64_t)missed;
 }
 
-static uint64_t map_epoch(const struct map_state *m)
+/* The generation that the buffer began with, which is another one after it was emptied */
+static uint64_t map_first(const struct map_state *m)
 {
-	return m->live.index ? live__load_epoch(&m->observer) : 0;
+	return m->live.index ? live__load64(&m->observer.index->first) : 0;
+}
+
+static bool map_is_being_emptied(const struct map_state *m)
+{
+	return m->live.index && live__load_newest(&m->observer) < map_first(m);
 }
 
 /*
@@ -79,14 +85,14 @@ static bool map_was_emptied(struct map_state *m)
 {
 	uint64_t entries = live__load64(&m->meta->entries);
 	uint64_t consumed = live__load64(&m->meta->read);
-	uint64_t epoch = map_epoch(m);
+	uint64_t first = map_first(m);
 	bool fell = entries < m->entries || consumed < m->consumed;
 
 	m->entries = entries;
 	m->consumed = consumed;
-	if (epoch == m->epoch || epoch & 1)	/* odd: the buffer is still being emptied */
+	if (first == m->first || map_is_being_emptied(m))
 		return fell;
-	m->epoch = epoch;
+	m->first = first;
 	return true;
 }
 
@@ -98,13 +104,13 @@ static int map_fetch(struct tracemap_cpu *cpu)
 {
 	struct map_state *m = &cpu->map;
 	const struct trace_buffer_meta *meta = m->meta;
-	uint64_t epoch = map_epoch(m);
+	uint64_t first = map_first(m);
 	uint32_t id = load(&meta->reader.id), now;
 	uint32_t read = load(&meta->reader.read), end, flags;
 
 	if (tracemap__unlikely(ioctl(cpu->fd, TRACE_MMAP_IOCTL_GET_READER) < 0))
 		return -errno;
-	if (tracemap__unlikely(map_epoch(m) != epoch))
+	if (tracemap__unlikely(map_first(m) != first))
 		read = 0;
 	now = load(&meta->reader.id);
 	end = load(&meta->reader.read);
@@ -131,27 +137,18 @@ static int map_settle(struct tracemap_cpu *cpu)
 }
 
 /*
- * The position of the reader, in the form of an observer's. The first reader sub-buffer
- * after a reset is empty and has no generation: then the oldest sub-buffer is next. Returns
- * false if what the index says cannot be true.
+ * The position of the consumer, in the form of an observer's. The index counts events, and
+ * the meta page has the bytes of the reader sub-buffer. If that is not the one that is being
+ * written, its start will do: there is more to read.
  */
-static bool map_position(const struct live_observer *o, struct trace_live_position *p)
+static void map_position(const struct map_state *m, struct trace_live_position *p)
 {
-	uint32_t id = load(&o->index->reader_id), read = load(&o->index->reader_read);
-	uint64_t newest = live__load_newest(o), generation;
+	const struct live_observer *o = &m->observer;
+	uint64_t now = live__load_newest(o), passed = live__passed(o);
 
-	if (id >= o->nr_subbufs)
-		return false;
-	generation = live__generation(o, id);
-	if (!generation)
-		live__find_above(o, 0, newest, &generation);
-	else if (generation < newest && read >= load(&live__entry(o, id)->size))
-		generation++;
-	else
-		p->read = read;
-	p->epoch = live__load64(&o->index->epoch);
-	p->generation = generation;
-	return true;
+	p->generation = live__end_of(o, passed, now);
+	if (p->generation == now && passed > live__load64(&live__entry(o, now)->before))
+		p->read = load(&m->meta->reader.read);
 }
 
 /* Without a position, as while the buffer is emptied, poll() of trace_pipe_raw reports. */
@@ -162,39 +159,20 @@ static int map_arm(struct tracemap_cpu *cpu, uint64_t bytes)
 
 	if (!m->live.index || !bytes)
 		return -EOPNOTSUPP;
-	if (!map_position(&m->observer, &p) ||
-	    ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_SET_POSITION, &p) < 0)
-		return -EAGAIN;
-	return 0;
-}
-
-/* Is the writer still in the reader's sub-buffer, and has it committed more there? */
-static bool map_reader_has_more(const struct tracemap_cpu *cpu)
-{
-	const struct live_observer *o = &cpu->map.observer;
-	uint32_t id = load(&cpu->map.meta->reader.id);
-	uint32_t read = load(&cpu->map.meta->reader.read);
-	uint32_t live_id = load(&o->index->reader_id);
-
-	return id < cpu->map.nr_subbufs && live_id == load(&o->index->commit_id) &&
-	       subbuf_committed(&cpu->format, map_subbuf(cpu, id)) > read;
+	map_position(m, &p);
+	return ioctl(cpu->live_fd, TRACE_LIVE_IOCTL_SET_POSITION, &p) < 0 ? -EAGAIN : 0;
 }
 
 /* Without the index, finding out would mean reading a file of the kernel: say yes. */
 static bool map_is_filling(const struct tracemap_cpu *cpu)
 {
 	const struct live_observer *o = &cpu->map.observer;
-	uint64_t newest;
-	uint32_t id;
+	uint64_t now;
 
 	if (!cpu->map.live.index)
 		return true;
-	/* The index and the meta page number the sub-buffers differently. */
-	id = load(&o->index->reader_id);
-	if (id >= o->nr_subbufs)
-		return true;
-	newest = live__load_newest(o);
-	return newest - live__generation(o, id) > o->nr_subbufs / 4;
+	now = live__load_newest(o);
+	return now - live__end_of(o, live__passed(o), now) > o->nr_slots / 4;
 }
 
 static int map_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *f)
@@ -202,12 +180,8 @@ static int map_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *
 	const struct map_state *m = &cpu->map;
 	int ret;
 
-	if (m->live.index) {
-		ret = tracemap__live_figures(&m->observer, f);
-		/* Without the sub-buffers, the index does not count this one. */
-		f->used += !ret && map_reader_has_more(cpu);
-		return ret;
-	}
+	if (m->live.index)
+		return tracemap__live_figures(&m->observer, f);
 	ret = tracemap__stats(cpu, f);
 	f->nr_subbufs = m->nr_subbufs;
 	return ret;
@@ -293,7 +267,7 @@ static void map_index(struct tracemap_cpu *cpu)
 		m->live.size = 0;
 		return;
 	}
-	m->epoch = map_epoch(m);
+	m->first = map_first(m);
 }
 
 int tracemap__open_map(struct tracemap_cpu *cpu)

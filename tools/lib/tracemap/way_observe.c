@@ -90,7 +90,7 @@ static bool observe_is_filling(const struct tracemap_cpu *cpu)
 {
 	const struct live_observer *o = &cpu->observe.observer;
 
-	return live__load_newest(o) - o->generation > o->nr_subbufs / 4;
+	return live__load_newest(o) - o->generation > o->nr_slots / 4;
 }
 
 /* A reset is soon over, unless something stops the kernel in it. */
@@ -100,8 +100,6 @@ static int observe_until_now(struct tracemap_cpu *cpu)
 	struct live_until until;
 	int tries, ret = -EAGAIN;
 
-	if (!(cpu->flags & TRACEMAP_FROM_NOW))
-		live__leave_old_reader(&s->observer);
 	for (tries = 0; tries < 1000 && ret == -EAGAIN; tries++) {
 		if (tries)
 			usleep(1000);
@@ -128,7 +126,6 @@ static void observe_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw
 	raw->subbufs_size = (size_t)o->nr_subbufs * o->format.subbuf_size;
 	raw->index = s->mapping.index;
 	raw->index_size = s->mapping.size;
-	raw->reader = live__load(&o->index->reader_id);
 }
 
 static void observe_close(struct tracemap_cpu *cpu)
