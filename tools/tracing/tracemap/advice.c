@@ -45,7 +45,7 @@ static const struct line lines[] = {
 	},
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
 	{ ABOUT_SETTING, EBUSY, "another program, such as tracemap stream or stat, reads or has"
-		" mapped the buffers: end it; tracemap stat -i INSTANCE names those that have"
+		" mapped the buffers: end it; tracemap stat -v -i INSTANCE names those that have"
 		" mapped them" },
 	{ ABOUT_SETTING, ENOTUNIQ,
 	  "the CPUs have buffers of different sizes, which could not be restored" },

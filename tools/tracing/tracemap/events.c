@@ -13,7 +13,6 @@
 #include "advice.h"
 #include "events.h"
 
-#define NR_NEAR		5
 #define NAME_MAX_LENGTH	255	/* "system:event"; the kernel allows less */
 
 void events_free(struct events *list)
@@ -204,22 +203,14 @@ struct near {
 
 static void keep_nearest(struct near *near, const char *name, int length, size_t far, size_t most)
 {
-	int i = NR_NEAR;
-
-	if (!is_near(far, most))
-		return;
-	if (near[NR_NEAR - 1].name && near[NR_NEAR - 1].far <= far)
-		return;
-	while (--i > 0 && (!near[i - 1].name || near[i - 1].far > far))
-		near[i] = near[i - 1];
-	near[i] = (struct near){ name, length, far };
+	if (is_near(far, most) && (!near->name || far < near->far))
+		*near = (struct near){ name, length, far };
 }
 
 void events_near(const struct events *all, const char *pattern, char *text, size_t size)
 {
-	struct near near[NR_NEAR] = { };
+	struct near near = { .name = NULL };
 	const char *last = "";
-	size_t at = 0;
 
 	*text = '\0';
 	if (strlen(pattern) > NAME_MAX_LENGTH)
@@ -230,14 +221,13 @@ void events_near(const struct events *all, const char *pattern, char *text, size
 
 		/* The events of a system follow each other. One that is right is no suggestion. */
 		if (strncmp(name, last, length + 1) && strncmp(name, pattern, length + 1))
-			keep_nearest(near, name, length, how_far_system(name, length, pattern),
+			keep_nearest(&near, name, length, how_far_system(name, length, pattern),
 				     strcspn(pattern, ":"));
-		keep_nearest(near, name, strlen(name), how_far(name, pattern), strlen(pattern));
+		keep_nearest(&near, name, strlen(name), how_far(name, pattern), strlen(pattern));
 		last = name;
 	}
-	for (int i = 0; i < NR_NEAR && near[i].name && at < size; i++)
-		at += snprintf(text + at, size - at, "%s%.*s", i ? " " : "; near are: ",
-			       near[i].length, near[i].name);
+	if (near.name)
+		snprintf(text, size, "; near is: %.*s", near.length, near.name);
 }
 
 static void say_none(struct session *session, const char *pattern)

@@ -23,10 +23,10 @@ struct events {
 /* Add a name that the list has not. Returns 0 or -ENOMEM. */
 int events_add(struct events *list, const char *name);
 
-#define NEAR_LENGTH	1024
+#define NEAR_LENGTH	300
 
 /*
- * Set @text to "; near are: " and the names out of @all that are like @pattern, or to nothing.
+ * Set @text to "; near is: " and the name out of @all that is most like @pattern, or to nothing.
  * The events of a system follow each other.
  */
 void events_near(const struct events *all, const char *pattern, char *text, size_t size);

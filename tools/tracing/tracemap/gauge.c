@@ -40,18 +40,16 @@ static bool observe(struct gauge *g, struct reading *r)
 	const struct subbuf_format *format = &g->observer.format;
 	uint32_t capacity = format->subbuf_size - format->data_offset;
 	struct live_figures f;
-	struct live_newest n;
 
-	if (live_newest(&g->observer, &n) || live_figures(&g->observer, &f) ||
-	    n.epoch != f.epoch)
+	if (live_figures(&g->observer, &f))
 		return false;
-	r->epoch = f.epoch;
-	r->events = n.events > f.committed ? n.events : f.committed;
+	r->epoch = f.first;
+	r->events = f.events;
 	r->overwritten = f.overwritten;
 	r->consumed = f.consumed;
 	r->dropped = f.dropped;
 	r->size = (uint64_t)f.nr_subbufs * format->subbuf_size;
-	r->bytes = n.generation * capacity + n.bytes;
+	r->bytes = f.generation * capacity + f.bytes;
 	if (r->events == r->overwritten + r->consumed)
 		r->fill = 0;	/* the writer's sub-buffer counts as used even if it is empty */
 	else
@@ -165,7 +163,6 @@ static void rate(struct gauge *g, const struct reading *last, uint64_t at)
 		return;
 	r->events = (g->now.events - last->events) / seconds;
 	r->lost = (g->now.lost - last->lost) / seconds;
-	spark_add(&g->history, r->events);
 	r->bytes = g->handle ? (g->now.bytes - last->bytes) / seconds :
 			       bytes_guess(g, r->events);
 }
@@ -233,7 +230,6 @@ struct gauge panel_total(const struct panel *p)
 		if (r->fill > all.now.fill)
 			all.now.fill = r->fill;
 		add_rates(&all.rate, &p->gauges[i].rate);
-		spark_sum(&all.history, &p->gauges[i].history);
 	}
 	return all;
 }

@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 #include "live.h"
-#include "spark.h"
 #include "tracemap.h"
 
 /**
@@ -24,8 +23,8 @@
  * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
  * @lost: those, and the overwritten ones that a consumer has missed, see gauge.c
- * @bytes: if the buffer is observed, bytes written since the first observer came; else
- *	bytes of the unread events
+ * @bytes: if the buffer is observed, bytes written since its size was set, and a bit
+ *	more for each time that it was emptied; else bytes of the unread events
  * @size: bytes of the buffer
  * @epoch: if the buffer is observed, a number that changes when it is emptied
  * @oldest: if it is not observed, when the oldest event came, 0 if that is not known
@@ -68,14 +67,12 @@ struct rates {
  * @looks: how often the gauge was read
  * @now: the last reading
  * @rate: what happened between the last two readings
- * @history: how many events were committed between earlier ones, by the second
  */
 struct gauge {
 	int cpu;
 	unsigned int looks;
 	struct reading now;
 	struct rates rate;
-	struct spark history;
 
 	/* private: */
 	bool consumed;			/* a consumer has taken events */

@@ -179,22 +179,16 @@ void output_tell_end(struct output *out)
 	out->told = true;
 	if (out->quiet)
 		return;
-	if (out->waits && stop_signals()) {
-		say("what was taken from the buffers is printed; another signal, such as Ctrl-C, ends that at once");
-		return;
-	}
 	say("what was read until the %s is printed, for %d seconds at most%s",
 	    stop_signals() ? "signal" : "end of the time", STOP_PATIENCE_MS / 1000,
 	    stop_signals() ? "; another signal, such as Ctrl-C, ends it at once" : "");
 }
 
-/* How much longer to wait for a reader that takes nothing; -1: there is no limit */
+/* How much longer to wait for a reader that takes nothing */
 static int patience(const struct output *out)
 {
 	int ms = output_end_ms(out);
 
-	if (out->waits)
-		return -1;
 	return ms < OUTPUT_PATIENCE_MS ? OUTPUT_PATIENCE_MS - ms : 0;
 }
 
@@ -286,20 +280,12 @@ bool output_failed(const struct output *out, int error)
 		say("not enough memory to print an event, after %llu whole lines", out->lines);
 	else if (error == -EINTR || error == -ETIMEDOUT)
 		say("standard output: given up, after %llu whole lines, as %s", out->lines,
-		    error == -EINTR ? "a second signal came" : output_error(error));
+		    error == -EINTR ? "a second signal came" :
+		    "its reader did not take it within 3 seconds");
 	else
 		complain(ABOUT_OUTPUT, error, "standard output, after %llu whole lines",
 			 out->lines);
 	return true;
-}
-
-const char *output_error(int error)
-{
-	if (error == -ETIMEDOUT)
-		return "its reader did not take it within 3 seconds";
-	if (error == -EBADF)
-		return "not open for writing";
-	return strerror(-error);
 }
 
 void output_never_wait(struct output *out)
@@ -320,20 +306,4 @@ void output_never_wait(struct output *out)
 	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0)
 		out->fd = fd;
-}
-
-int output_flush_some(struct output *out)
-{
-	unsigned long long begin = out->written;
-	struct tracemap_line *line = &out->line;
-	int ret = line->error;
-	size_t done;
-
-	if (!ret && line->length)
-		ret = write_once(out, line->text, line->length);
-	done = out->written - begin;
-	memmove(line->text, line->text + done, line->length - done);
-	line->length -= done;
-	out->start = 0;
-	return ret == -EAGAIN ? 0 : unless_interrupted(ret);
 }

@@ -33,7 +33,6 @@ struct output {
 	size_t *ends;			/* where in @line the lines of further events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
-	bool waits;			/* for the reader, until a second signal comes */
 	bool quiet;			/* say nothing of what goes on after a signal */
 	bool told;			/* see output_tell_end() */
 	void (*at_end)(void *arg);	/* called once, when a signal or the deadline has come */
@@ -60,8 +59,8 @@ void output_free(struct output *out);
 /*
  * Write all. Returns 0; -EPIPE if the reader has ended; -EINTR if a second signal came
  * while the reader did not read; -ETIMEDOUT if the reader did not take it within
- * OUTPUT_PATIENCE_MS after a signal or the deadline, unless @waits is set; or another
- * negative errno of write(). It calls @at_end, also while it waits for the reader.
+ * OUTPUT_PATIENCE_MS after a signal or the deadline; or another negative errno of write().
+ * It calls @at_end, also while it waits for the reader.
  */
 int output_flush(struct output *out);
 
@@ -80,18 +79,12 @@ void output_tell_end(struct output *out);
  */
 bool output_failed(const struct output *out, int error);
 
-/* What an error of output_flush() means. */
-const char *output_error(int error);
-
 /*
  * Do not let write() wait for the reader: open a pipe or a terminal once more, with
  * O_NONBLOCK. Then output_flush() waits itself, and notices signals and the deadline.
  * Writing to other files does not wait for a reader.
  */
 void output_never_wait(struct output *out);
-
-/* Write as much as the reader takes at once. Returns what output_flush() does. */
-int output_flush_some(struct output *out);
 
 /* How many bytes were written or are still to be written */
 unsigned long long output_size(const struct output *out);

@@ -11,13 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <tracemap-event.h>
-
 #include "advice.h"
 #include "buffers.h"
 #include "clock.h"
 #include "loop.h"
-#include "output.h"
 #include "record_end.h"
 #include "recording.h"
 #include "selection.h"
@@ -33,7 +30,6 @@ enum {
 	OPTION_WAY = 0x200,
 	OPTION_DURATION,
 	OPTION_SIZE,
-	OPTION_LIVE,
 	OPTION_SUBBUF,
 	OPTION_STRICT,
 	OPTION_RESTORE,
@@ -43,10 +39,6 @@ enum {
 enum {
 	TICK_MS		= 250,	/* how far the file of a killed recorder may be behind */
 	STALE_MS	= 1000,	/* the same, where all there is should not be read often */
-	LIVE_MS		= 100,	/* the same, and --live */
-	PRINT_MS	= 1,	/* how long is printed, then it is recorded again */
-	PRINT_EVENTS	= 32,	/* events printed between looks at the clock */
-	BLOCKED_MS	= 10,	/* how often it is tried again */
 };
 
 struct request {
@@ -58,7 +50,6 @@ struct request {
 	char **command;
 	double duration;		/* seconds, 0: no limit */
 	unsigned long long size;	/* bytes, 0: no limit */
-	bool live;
 	bool compress;
 	bool strict;
 	bool quiet;
@@ -70,9 +61,6 @@ struct run {
 	struct session *session;
 	struct tracemap *t;
 	struct recording recording;
-	struct tracemap_merge *merge;	/* of recording.tracks[].shown, with --live */
-	struct tracemap_decoder *decoder;
-	struct output out;
 	struct record_end end;
 	struct loop loop;
 	double started;
@@ -106,7 +94,6 @@ static const char usage[] =
 	"  -o, --output FILE     default: trace.dat; - is standard output, which gets the whole\n"
 	"                        file when the recording has ended, and nothing before\n"
 	"      --compress        by zstd, when the recording has ended\n"
-	"      --live            print the events while they are recorded\n"
 	"      --way WAY         read, map or observe, which takes nothing from others\n"
 	"                        (default: the cheapest that takes)\n"
 	"      --subbuf SIZE     of the sub-buffers, where this kernel can set it\n"
@@ -129,7 +116,6 @@ static const struct option options[] = {
 	{ "duration", required_argument, NULL, OPTION_DURATION },
 	{ "size", required_argument, NULL, OPTION_SIZE },
 	{ "compress", no_argument, NULL, OPTION_COMPRESS },
-	{ "live", no_argument, NULL, OPTION_LIVE },
 	{ "way", required_argument, NULL, OPTION_WAY },
 	{ "subbuf", required_argument, NULL, OPTION_SUBBUF },
 	{ "strict", no_argument, NULL, OPTION_STRICT },
@@ -173,9 +159,6 @@ static int parse_option(struct request *request, int option, const char *arg)
 		return value_size("--size", arg, &request->size);
 	case OPTION_SUBBUF:
 		return selection_subbuf(&request->selection, arg);
-	case OPTION_LIVE:
-		request->live = true;
-		return 0;
 	case OPTION_COMPRESS:
 		return take_compress(request);
 	case OPTION_STRICT:
@@ -207,16 +190,6 @@ static int check_restore(const struct request *request)
 	return -EINVAL;
 }
 
-static int check_piped(const struct request *request)
-{
-	if (!request->piped)
-		return 0;
-	if (!request->live)
-		return sink_check();
-	say("--live prints to standard output, which -o - writes the recording to: choose one");
-	return -EINVAL;
-}
-
 /* 1: go on; 0: help was asked for; or a negative errno, said. */
 static int parse(struct request *request, int argc, char **argv)
 {
@@ -244,7 +217,8 @@ static int parse(struct request *request, int argc, char **argv)
 		say("nothing to record: -e names events, -p a tracer, -i an instance that is set up");
 		return -EINVAL;
 	}
-	return check_piped(request) ?: 1;
+	ret = request->piped ? sink_check() : 0;
+	return ret ? ret : 1;
 }
 
 /* ---- Opening ---- */
@@ -284,7 +258,7 @@ static int open_buffers(struct run *run)
 	loop_begin(&run->loop);
 	/* When it is so full it is time to come, and early enough. */
 	run->quarter = session_quarter_of_buffer(run->session) ?: 65536;
-	o.wake_bytes = run->request->live ? 1 : run->quarter;
+	o.wake_bytes = run->quarter;
 	ret = tracemap_open(&run->t, dir, &o);
 	if (ret)
 		return buffers_refused(ret, dir, dir, &o);
@@ -306,46 +280,6 @@ static int open_recording(struct run *run)
 	if (!run->request->piped)
 		session_add_recording(run->session, run->request->output);
 	return 0;
-}
-
-/* Each CPU's records come to the merge when they have been written. */
-static int add_sources(struct run *run, unsigned int from)
-{
-	int ret = 0;
-
-	for (unsigned int i = from; i < run->recording.nr_tracks && !ret && run->merge; i++) {
-		struct tracemap_source source = {
-			.size = sizeof(source),
-			.cpu = tracemap_cpu_number(run->recording.tracks[i]->cpu),
-			.arg = &run->recording.tracks[i]->shown,
-			.next = shown_next,
-			.release = shown_release,
-		};
-
-		ret = tracemap_merge_add_source(run->merge, &source);
-	}
-	return ret ? complain(ABOUT_BUFFER, ret, "merge") : 0;
-}
-
-static int open_live(struct run *run)
-{
-	char *tracer;
-	int ret;
-
-	if (!run->request->live)
-		return 0;
-	run->recording.shows = true;
-	output_never_wait(&run->out);
-	ret = tracemap_merge_new(&run->merge, NULL);
-	if (!ret)
-		ret = tracemap_decoder_new(&run->decoder, session_dir(run->session));
-	if (ret)
-		return formats_refused(ret, session_dir(run->session));
-	tracemap_decoder_prepare(run->decoder);
-	tracer = session_get(run->session, "current_tracer");
-	tracemap_text_header(run->decoder, tracer, &run->out.line);
-	free(tracer);
-	return add_sources(run, 0);
 }
 
 /* Before there are other processes, which have what is standard output then. */
@@ -373,8 +307,6 @@ static int open_all(struct run *run)
 		ret = open_buffers(run);
 	if (!ret)
 		ret = open_recording(run);
-	if (!ret)
-		ret = open_live(run);
 	return ret ? ret : selection_switch_on(&run->request->selection, run->session);
 }
 
@@ -447,157 +379,6 @@ static int pull_all(struct run *run, enum recording_share share)
 	return sum;
 }
 
-/* ---- What --live prints ---- */
-
-/* What "--live" keeps is for showing only, and no more is shown from here on. */
-static void stop_showing(struct run *run)
-{
-	run->recording.shows = false;
-	tracemap_merge_free(run->merge);
-	run->merge = NULL;
-	for (unsigned int i = 0; i < run->recording.nr_tracks; i++)
-		shown_free(&run->recording.tracks[i]->shown);
-}
-
-/* Nothing, if a second signal came: that one wants no more. @then is what comes of it. */
-static void say_not_shown(struct run *run, int error, const char *then)
-{
-	stop_showing(run);
-	if (error == -EINTR)
-		return;
-	if (error != -EPIPE)	/* "| head" has had enough: that is no failure */
-		run->failed = true;
-	say("%s, after %llu whole lines: %s: no more is shown%s",
-	    error == -ENOMEM ? "printing" : "standard output", run->out.lines,
-	    output_error(error), then);
-}
-
-/*
- * The recording does not end with the showing, unless only a signal would end it:
- * "record --live | head" would go on for ever. Then, and if a signal came, returns @error.
- */
-static int print_failed(struct run *run, int error)
-{
-	const struct request *r = run->request;
-	bool ends = r->command || r->duration || r->size;
-
-	say_not_shown(run, error, ends ? ", the recording goes on to its end" :
-		      ", and the recording ends, as only a signal would end it");
-	return ends && error != -EINTR ? 0 : error;
-}
-
-static struct track *track_of(const struct run *run, int cpu)
-{
-	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
-		if (tracemap_cpu_number(run->recording.tracks[i]->cpu) == cpu)
-			return run->recording.tracks[i];
-	}
-	return NULL;
-}
-
-/* What is missing right before the record, which tells itself what was lost. */
-static void print_missing(struct run *run, const struct tracemap_record *rec)
-{
-	struct track *track = track_of(run, rec->cpu);
-	uint64_t skipped = track ? shown_skipped(&track->shown) : 0;
-
-	if (skipped)
-		tracemap_line_printf(&run->out.line, "CPU:%d [NOT SHOWN %llu EVENTS]\n",
-				     rec->cpu, (unsigned long long)skipped);
-	if (track && rec->missed != TRACEMAP_MISSED_UNKNOWN)
-		track->told += rec->missed;
-}
-
-static void print(struct run *run, struct tracemap_record *rec)
-{
-	output_begin_line(&run->out);
-	if (run->recording.room.untold || rec->missed)
-		print_missing(run, rec);
-	if (rec->data || rec->missed || rec->flags)
-		tracemap_text(run->decoder, rec, &run->out.line);
-	output_escape_line(&run->out);
-}
-
-/* What no line has told, as no event comes behind it, or as only the counters tell it. */
-static void print_untold(struct run *run)
-{
-	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
-		struct track *track = run->recording.tracks[i];
-		struct tracemap_record rec = {
-			.cpu = tracemap_cpu_number(track->cpu),
-			.missed = recording_lost(track) - track->told,
-		};
-		uint64_t missed;
-
-		track->shown.gap += recording_tail(track);
-		run->recording.room.untold += recording_tail(track);
-		missed = shown_end(&track->shown);
-		if (!rec.missed && missed == TRACEMAP_MISSED_UNKNOWN)
-			rec.missed = missed;
-		print(run, &rec);
-	}
-}
-
-/* What waits for the event behind it, of which there is none now. */
-static void print_waiting(struct run *run)
-{
-	output_begin_line(&run->out);
-	tracemap_text_end(run->decoder, &run->out.line);
-	output_escape_line(&run->out);
-}
-
-/*
- * Print of what was recorded, in the order of time, for no longer than the buffers
- * can wait. Returns how many events there were, or a negative errno, said.
- */
-static int print_some(struct run *run)
-{
-	double end = now() + PRINT_MS / 1000.0;
-	struct tracemap_record rec;
-	int n = 0, ret = 1;
-
-	while (run->out.line.length < OUTPUT_MUCH && (n % PRINT_EVENTS || now() < end) &&
-	       (ret = tracemap_merge_next(run->merge, &rec)) > 0) {
-		print(run, &rec);
-		n++;
-	}
-	if (ret <= 0)
-		print_waiting(run);
-	if (ret < 0 && ret != -EINTR)
-		return read_failed(run, ret, tracemap_merge_failed_cpu(run->merge));
-	ret = output_flush_some(&run->out);
-	return ret ? print_failed(run, ret) : n;
-}
-
-/* The file is whole: print to the end, or, if a signal or the time has ended it, not for long. */
-static void print_rest(struct run *run)
-{
-	struct tracemap_record rec;
-	int ret = 0;
-
-	if (!run->recording.shows)
-		return;
-	tracemap_merge_flush(run->merge);
-	while (!ret && stop_signals() < 2 && output_end_ms(&run->out) < OUTPUT_PRINT_MS &&
-	       tracemap_merge_next(run->merge, &rec) > 0) {
-		print(run, &rec);
-		ret = output_end_line(&run->out);
-		output_tell_end(&run->out);
-	}
-	if (!ret) {
-		print_waiting(run);
-		tracemap_merge_free(run->merge);
-		run->merge = NULL;
-		print_untold(run);
-		ret = output_flush(&run->out);
-	}
-	if (ret)
-		say_not_shown(run, ret, "");
-	else if (run->recording.room.skipped && !run->request->quiet)
-		say("%llu events were not shown, as they came faster than they were printed: %s has them",
-		    (unsigned long long)run->recording.room.skipped, run->request->output);
-}
-
 /* ---- Going on ---- */
 
 static int take_all(struct run *run)
@@ -607,17 +388,15 @@ static int take_all(struct run *run)
 }
 
 /*
- * Returns whether there may be more now, or a negative errno, said. The file comes
- * first. A buffer that is filling slowly is left to become fuller.
+ * Returns whether there may be more now, or a negative errno, said. A buffer that is filling
+ * slowly is left to become fuller.
  */
 static int take(struct run *run)
 {
-	bool not_all = run->by_copy && !run->merge && now() - run->took_all < STALE_MS / 1000.0;
+	bool not_all = run->by_copy && now() - run->took_all < STALE_MS / 1000.0;
 	int ret = not_all ? pull_all(run, RECORDING_WHOLE) : take_all(run);
 
-	if (ret < 0 || run->more || !run->recording.shows)
-		return ret < 0 ? ret : run->more;
-	return print_some(run);
+	return ret < 0 ? ret : run->more;
 }
 
 static void gone(struct run *run)
@@ -648,42 +427,35 @@ static void tell_progress(struct run *run)
 	fprintf(stderr, ", %.0f s\33[K", run->ticked - run->started);
 }
 
-/*
- * Now and then. While no event comes, only poll() tells that a reader has ended. Returns 0, or
- * a negative errno, said, if the recording ends with the showing.
- */
-static int tick(struct run *run)
+/* Now and then. While no event comes, only poll() tells that a reader has ended. */
+static void tick(struct run *run)
 {
 	double at = now();
 
 	if (at - run->ticked < TICK_MS / 1000.0)
-		return 0;
+		return;
 	run->ticked = at;
 	if (run->end.pipe >= 0 && sink_is_gone(run->end.pipe))
 		gone(run);
 	tell_progress(run);
-	if (run->recording.shows && sink_is_gone(run->out.fd))
-		return print_failed(run, -EPIPE);
-	return 0;
 }
 
 static int take_turn(void *arg)
 {
 	struct run *run = arg;
-	int ret = take(run), ended = ret < 0 ? 0 : tick(run);
+	int ret = take(run);
 
-	return ended ? ended : ret;
+	if (ret >= 0)
+		tick(run);
+	return ret;
 }
 
 /* CPUs that came since. */
 static int add_cpus(void *arg)
 {
 	struct run *run = arg;
-	unsigned int before = run->recording.nr_tracks;
-	int added = recording_add_cpus(&run->recording, session_dir(run->session));
-	int ret = add_sources(run, before);
 
-	return added < 0 ? added : ret;
+	return recording_add_cpus(&run->recording, session_dir(run->session));
 }
 
 static bool is_over(void *arg)
@@ -693,21 +465,6 @@ static bool is_over(void *arg)
 	if (run->end.pipe_gone)
 		return true;
 	return run->request->size && trace_dat_size(run->recording.dat->file) >= run->request->size;
-}
-
-/* Not past the end that was asked for, and not past a tick. */
-static int wait_ms(const struct run *run)
-{
-	int ms = loop_timeout(&run->loop, TICK_MS);
-
-	if (!run->recording.shows)
-		return ms;
-	if (run->out.line.length && ms > BLOCKED_MS)
-		ms = BLOCKED_MS;
-	/* The merge was not asked for all it has, so it does not know. */
-	if (run->out.line.length >= OUTPUT_MUCH)
-		return ms;
-	return tracemap_merge_timeout(run->merge, ms);
 }
 
 /*
@@ -729,9 +486,9 @@ static bool any_has(const struct run *run, uint64_t part)
 /* Until a buffer fills, looking ever more seldom. */
 static int wait_for_filling(struct run *run, int ms)
 {
-	int step = 1, left = run->merge && ms > LIVE_MS ? LIVE_MS : ms;
+	int step = 1;
 
-	for (; left > 0 && !any_has(run, run->quarter); left -= step) {
+	for (; ms > 0 && !any_has(run, run->quarter); ms -= step) {
 		int ret = stop_wait(-1, step);
 
 		if (ret)
@@ -758,7 +515,7 @@ static int wait_by_poll(struct run *run, int ms)
 		files[i] = (struct pollfd){ .fd = raw.fd, .events = POLLIN };
 	}
 	files[nr] = (struct pollfd){ .fd = stop_fd, .events = POLLIN };
-	n = poll(files, nr + 1, run->merge && ms > LIVE_MS ? LIVE_MS : ms);
+	n = poll(files, nr + 1, ms);
 	n = n < 0 ? -errno : n;
 	if (n > 0 && files[nr].revents)
 		stop_clear_fd();
@@ -781,7 +538,7 @@ static int wait_till_told(struct run *run, int ms)
 static int sleep_till_more(void *arg)
 {
 	struct run *run = arg;
-	int ms = wait_ms(run), ret;
+	int ms = loop_timeout(&run->loop, TICK_MS), ret;
 
 	if (run->by_poll)
 		ret = wait_by_poll(run, ms);
@@ -833,11 +590,7 @@ static void drain_observed(struct run *run)
 /* Another program, or a trigger of its own, may switch tracing on again at any time. */
 static bool is_off(const struct run *run)
 {
-	char *on = session_get(run->session, "tracing_on");
-	bool off = session_is_own(run->session) || (on && *on == '0');
-
-	free(on);
-	return off;
+	return session_is_own(run->session) || session_is_off(run->session);
 }
 
 /* What has come by now, not what comes meanwhile. */
@@ -905,9 +658,6 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 static void close_all(struct run *run)
 {
 	loop_end(&run->loop);
-	tracemap_merge_free(run->merge);
-	tracemap_decoder_free(run->decoder);
-	output_free(&run->out);
 	recording_close(&run->recording);
 	tracemap_close(run->t);
 	if (session_close(run->session))
@@ -925,7 +675,7 @@ static void give_up(struct run *run)
 	dat_write_tails(run->recording.dat);
 }
 
-/* The recording has ended before its time: the command need not, as with --live. */
+/* The recording has ended before its time: the command need not. */
 static bool command_goes_on(struct run *run)
 {
 	struct child *child = &run->loop.child;
@@ -959,8 +709,6 @@ static int record(struct run *run)
 	run->end.quiet = run->request->quiet;
 	run->started = now();
 	ret = loop_start(&run->loop, run->request->duration, name);
-	run->out.deadline = run->loop.deadline;
-	run->out.quiet = run->request->quiet;
 	if (!ret && !loop_run(&run->loop, run->t, &recording, run))
 		run->failed = true;
 	drain(run);
@@ -973,7 +721,6 @@ static int record(struct run *run)
 	run->failed |= !record_end_finish(&run->end);
 	dat_count_losses(run->recording.dat);
 	tracemap_dat_figures(run->recording.dat, &sums);
-	print_rest(run);
 	sum_up(run, &sums);
 	wait_for_command(run, name);
 	if (run->failed)
@@ -1014,7 +761,6 @@ int cmd_record(int argc, char **argv)
 	struct run run = {
 		.request = &request,
 		.loop = LOOP_INIT,
-		.out.fd = STDOUT_FILENO,
 		.end.pipe = -1,
 	};
 	int ret = parse(&request, argc, argv), status = ret ? EXIT_USAGE : EXIT_OK;
@@ -1023,7 +769,7 @@ int cmd_record(int argc, char **argv)
 	if (ret > 0 && request.restore) {
 		status = record_end_restore(request.restore, request.quiet);
 	} else if (ret > 0) {
-		run.terminal = isatty(STDERR_FILENO) && !request.live && !request.quiet;
+		run.terminal = isatty(STDERR_FILENO) && !request.quiet;
 		status = open_all(&run) ? not_begun(&run) : record(&run);
 		close_all(&run);
 		if (status == EXIT_OK && run.failed)

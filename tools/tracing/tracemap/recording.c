@@ -90,24 +90,13 @@ static uint64_t limit_of(struct track *track, enum recording_share share)
 	return left < n ? left : n;
 }
 
-static int pull(struct track *track)
-{
-	struct recording *r = track->recording;
-	struct tracemap_batch batch;
-	int ret = tracemap_dat_pull(r->dat, track->index, r->shows ? &batch : NULL);
-
-	if (ret > 0 && r->shows)
-		shown_add(&track->shown, &batch);
-	return ret;
-}
-
 int recording_pull(struct track *track, enum recording_share share)
 {
 	uint64_t limit = limit_of(track, share), n;
 	int ret = 1;
 
 	for (n = 0; n < limit; n++) {
-		ret = pull(track);
+		ret = tracemap_dat_pull(track->recording->dat, track->index, NULL);
 		if (ret <= 0)
 			break;
 	}
@@ -135,7 +124,6 @@ static struct track *new_track(struct recording *r, unsigned int index)
 	if (!track)
 		return NULL;
 	track->recording = r;
-	track->shown.room = &r->room;
 	track->cpu = tracemap_get_cpu(r->t, index);
 	track->index = index;
 	return track;
@@ -315,7 +303,6 @@ void recording_close(struct recording *r)
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
 		if (r->tracks[i]->stats >= 0)
 			close(r->tracks[i]->stats);
-		shown_free(&r->tracks[i]->shown);
 		free(r->tracks[i]);
 	}
 	free(r->tracks);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A recording: the buffers of an instance on their way into a trace.dat file, by
- * libtracemap-dat; and what "record --live" shows of it.
+ * libtracemap-dat.
  */
 #ifndef _TRACEMAP_RECORDING_H
 #define _TRACEMAP_RECORDING_H
@@ -9,15 +9,12 @@
 #include <stdbool.h>
 
 #include "dat.h"
-#include "shown.h"
 
 /* A CPU's buffer. */
 struct track {
 	struct recording *recording;
 	struct tracemap_cpu *cpu;
 	unsigned int index;		/* of it */
-	struct shown shown;		/* copies of what was written, to be printed */
-	uint64_t told;			/* events that "record --live" has printed as lost */
 	int stats;			/* its per_cpu/cpuN/stats */
 	uint64_t until;			/* see recording_until_now(): all events up to then */
 	uint64_t gone;			/* how many were taken or overwritten at the last look */
@@ -26,8 +23,6 @@ struct track {
 struct recording {
 	struct tracemap *t;
 	struct tracemap_dat *dat;
-	bool shows;			/* what is written is to be printed, too */
-	struct shown_room room;
 	struct track **tracks;
 	unsigned int nr_tracks;
 };
@@ -100,25 +95,6 @@ int recording_pull(struct track *track, enum recording_share share);
 static inline int recording_error(const struct recording *r)
 {
 	return r->dat->error;
-}
-
-/* How many events of a CPU were lost so far. */
-static inline uint64_t recording_lost(const struct track *track)
-{
-	const struct dat_track *t = track->recording->dat->tracks[track->index];
-
-	return t->lost + t->unwritten;
-}
-
-/*
- * How many events dat_write_tails() has written that are not shown: the last one of a CPU whose
- * data the disk had no room for.
- */
-static inline unsigned int recording_tail(const struct track *track)
-{
-	const struct dat_tail *tail = &track->recording->dat->tracks[track->index]->tail;
-
-	return tail->last.subbuf && !tail->events;
 }
 
 #endif /* _TRACEMAP_RECORDING_H */

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recording.h: how much is taken of a buffer, and what "record --live" gets of it. What is in
- * the file is for dat_test.c of the library to tell.
+ * recording.h: how much is taken of a buffer. What is in the file is for dat_test.c of the
+ * library to tell.
  */
-#include <signal.h>
-#include <sys/resource.h>
-
 #include "recording.h"
 #include "subbuf_make.h"
 #include "tracefs_make.h"
@@ -123,49 +120,6 @@ static void test_present_emptied(void)
 	close_recording();
 }
 
-/* What is shown is what was written. */
-static void test_shown(void)
-{
-	struct tracemap_record rec;
-	unsigned int n = 0;
-
-	open_recording();
-	r.shows = true;
-	send(1, 3);
-	send(4, 0);
-	CHECK(recording_pull(r.tracks[0], RECORDING_TURN) == 5);
-	while (shown_next(&r.tracks[0]->shown, &rec) > 0) {
-		CHECK(rec.size == 4 && rec.missed == (n++ ? 0 : 3));
-		shown_release(&r.tracks[0]->shown);
-	}
-	CHECK(n == 5 && recording_lost(r.tracks[0]) == 3);
-	close_recording();
-}
-
-/* Where the disk is full the file has the last event, which is not shown. */
-static void test_tail(void)
-{
-	struct rlimit before, full;
-
-	open_recording();
-	r.shows = true;
-	send(1, 0);
-	CHECK(recording_pull(r.tracks[0], RECORDING_TURN) == 1 && !recording_tail(r.tracks[0]));
-	CHECK(!getrlimit(RLIMIT_FSIZE, &before));
-	full = before;
-	full.rlim_cur = 1;
-	signal(SIGXFSZ, SIG_IGN);
-	CHECK(!setrlimit(RLIMIT_FSIZE, &full));
-	send(3, 0);
-	CHECK(recording_pull(r.tracks[0], RECORDING_TURN) == -EFBIG);
-	dat_give_up(r.dat);
-	CHECK(!recording_tail(r.tracks[0]) && recording_lost(r.tracks[0]) == 3);
-	CHECK(!setrlimit(RLIMIT_FSIZE, &before));
-	dat_write_tails(r.dat);
-	CHECK(recording_tail(r.tracks[0]) == 1 && recording_lost(r.tracks[0]) == 2);
-	close_recording();
-}
-
 int main(int argc, char **argv)
 {
 	int files;
@@ -179,8 +133,6 @@ int main(int argc, char **argv)
 	test_shares();
 	test_present();
 	test_present_emptied();
-	test_shown();
-	test_tail();
 	CHECK(open_files() == files);
 	tracefs_remove(top, to);
 	printf("ok - recording\n");

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +82,7 @@ struct report {
 	int nr_cpus;
 	unsigned long long events, lost;
 	bool at_least;		/* more were lost than is known */
+	unsigned long long backwards;	/* how often the time of a CPU went back */
 	bool damaged;		/* the data of a CPU, which was reported */
 	int error;
 };
@@ -186,9 +186,8 @@ static uint32_t size_of(const struct report *r, const struct tep_record *record)
 }
 
 /* A loss in the time asked for is told even if the event behind it is not selected. */
-static int take(struct tracecmd_input *buffer, struct tep_record *record, int cpu, void *arg)
+static int take(struct report *r, struct tep_record *record, int cpu)
 {
-	struct report *r = arg;
 	struct tracemap_record rec = {
 		.ts = record->ts,
 		.data = record->data,
@@ -198,12 +197,14 @@ static int take(struct tracecmd_input *buffer, struct tep_record *record, int cp
 						      (uint64_t)record->missed_events,
 	};
 
-	(void)buffer;
+	if (rec.ts < r->last[cpu]) {
+		rec.flags = TRACEMAP_LATE;
+		r->backwards++;
+	}
 	tracemap_decoder_learn(r->decoder, &rec);
 	if (!loss_is_selected(r, &rec))
 		rec.missed = 0;
-	if (cpu < r->nr_cpus)
-		r->last[cpu] = rec.ts;
+	r->last[cpu] = rec.ts;
 	if (!is_selected(r, &rec)) {
 		rec.data = NULL;
 		rec.size = 0;
@@ -218,40 +219,61 @@ static int take(struct tracecmd_input *buffer, struct tep_record *record, int cp
 	return r->error || stop_signals() > 0;
 }
 
-static cpu_set_t *cpu_set(const struct selection *sel, size_t *size)
+static bool is_asked_for(const struct selection *sel, int cpu)
 {
-	int most = 0;
-	cpu_set_t *set;
+	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
+		if (sel->cpus[i] == cpu)
+			return true;
+	}
+	return !sel->nr_cpus;
+}
 
-	for (unsigned int i = 0; i < sel->nr_cpus; i++)
-		most = sel->cpus[i] > most ? sel->cpus[i] : most;
-	*size = CPU_ALLOC_SIZE(most + 1);
-	set = CPU_ALLOC(most + 1);
-	if (!set)
-		return NULL;
-	CPU_ZERO_S(*size, set);
-	for (unsigned int i = 0; i < sel->nr_cpus; i++)
-		CPU_SET_S(sel->cpus[i], *size, set);
-	return set;
+static int earliest(struct tep_record **heads, int nr)
+{
+	int best = -1;
+
+	for (int cpu = 0; cpu < nr; cpu++) {
+		if (heads[cpu] && (best < 0 || heads[cpu]->ts < heads[best]->ts))
+			best = cpu;
+	}
+	return best;
+}
+
+/*
+ * In the order of time. tracecmd_iterate_events() would end where events were lost before one
+ * whose format is not in the file.
+ */
+static int take_all(struct report *r)
+{
+	struct tep_record **heads = calloc(r->nr_cpus + 1, sizeof(struct tep_record *));
+	int cpu, ended = 0;
+
+	if (!heads)
+		return -ENOMEM;
+	for (cpu = 0; cpu < r->nr_cpus; cpu++) {
+		if (is_asked_for(&r->opt.sel, cpu))
+			heads[cpu] = tracecmd_read_data(r->buffer, cpu);
+	}
+	while (!ended && (cpu = earliest(heads, r->nr_cpus)) >= 0) {
+		ended = take(r, heads[cpu], cpu);
+		tracecmd_free_record(heads[cpu]);
+		heads[cpu] = tracecmd_read_data(r->buffer, cpu);
+	}
+	for (cpu = 0; cpu < r->nr_cpus; cpu++)
+		tracecmd_free_record(heads[cpu]);
+	free(heads);
+	return r->error;
 }
 
 static int print_all(struct report *r, const char *tracer)
 {
-	cpu_set_t *cpus = NULL;
-	size_t size = 0;
+	int ret;
 
-	if (r->opt.sel.nr_cpus) {
-		cpus = cpu_set(&r->opt.sel, &size);
-		if (!cpus)
-			return -ENOMEM;
-	}
 	if (!r->opt.json && !r->opt.stats)
 		tracemap_text_header(r->decoder, tracer, &r->out.line);
-	tracecmd_iterate_events(r->buffer, cpus, size, take, r);
-	if (cpus)
-		CPU_FREE(cpus);
-	if (r->error)
-		return r->error;
+	ret = take_all(r);
+	if (ret)
+		return ret;
 	output_begin_line(&r->out);
 	if (r->opt.stats)
 		report_stats_print(&r->stats, r->decoder, r->opt.json, &r->out.line);
@@ -563,8 +585,10 @@ static int select_cpus(struct report *r)
 
 	r->nr_cpus = tep_get_cpus(tracecmd_get_tep(r->buffer));
 	r->last = calloc(r->nr_cpus + 1, sizeof(*r->last));
-	if (!r->last)
+	if (!r->last) {
+		say("not enough memory");
 		return -ENOMEM;
+	}
 	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
 		if (sel->cpus[i] < r->nr_cpus)
 			continue;
@@ -628,6 +652,9 @@ static int finish(struct report *r, int ret)
 		    r->at_least ? "at least " : "",
 		    (unsigned long long)losses_least(r->lost, r->at_least),
 		    r->at_least ? ": the file does not have the number of every loss" : "");
+	if (r->backwards)
+		say("the time of a CPU goes back %llu times, behind lines with [LATE]: a clock was set, or the file has several recordings",
+		    r->backwards);
 	if (ret ? output_failed(&r->out, ret) :
 	    stop_signals() || r->copy >= 0 || r->damaged || !all_tasks_found(r))
 		return EXIT_FAILED;
@@ -637,10 +664,8 @@ static int finish(struct report *r, int ret)
 /* Each function of it has said what is wrong, and returns -EINVAL if the options are. */
 static int select_all(struct report *r, const char *clock)
 {
-	int ret = select_cpus(r);
+	int ret = select_times(r, clock);
 
-	if (!ret)
-		ret = select_times(r, clock);
 	if (!ret)
 		ret = select_events(r);
 	if (ret == -ENOMEM)
@@ -670,7 +695,7 @@ static int prepare(struct report *r, const char **tracer)
 	if (ret)
 		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	r->file = open_file(r);
-	if (!r->file || choose_buffer(r))
+	if (!r->file || choose_buffer(r) || select_cpus(r))
 		return EXIT_FAILED;
 	clock = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->file) : NULL;
 	/* Only text depends on the tracer. */
@@ -708,6 +733,7 @@ static int run(struct report *r)
 
 	if (sink_check_open("") || stop_on_signals() || take_stdout(r))
 		return EXIT_FAILED;
+	report_survive(&r->out, &r->events);
 	tracecmd_set_loglevel(TEP_LOG_NONE);
 	tep_set_loglevel(TEP_LOG_NONE);
 	status = prepare(r, &tracer);
@@ -806,7 +832,10 @@ static int parse_option(struct options *opt, int option)
 	int ret;
 
 	switch (option) {
-	case 'e': case 'f': case 'C': case 'i':
+	case 'i':
+		opt->sel.instance = optarg;
+		return 0;
+	case 'e': case 'f': case 'C':
 		ret = selection_option(&opt->sel, option, optarg);
 		return ret < 0 ? ret : 0;
 	case 't':
@@ -834,6 +863,22 @@ static int parse_option(struct options *opt, int option)
 	}
 }
 
+/* A file behind -i is meant as the file, as of trace-cmd report, where no other is named. */
+static int take_file(struct options *opt, const char *file)
+{
+	const char *instance = opt->sel.instance;
+
+	if (!file && instance && strcmp(instance, SESSION_TOP) && !access(instance, F_OK)) {
+		file = instance;
+		opt->sel.instance = NULL;
+	}
+	if (file)
+		opt->file = file;
+	else
+		opt->unnamed = report_input_is_meant();
+	return opt->sel.instance ? value_instance(opt->sel.instance) : 0;
+}
+
 /* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
@@ -852,10 +897,9 @@ static int parse_options(struct options *opt, int argc, char **argv)
 		say("one file at a time: \"%s\" is too many", argv[optind + 1]);
 		return -EINVAL;
 	}
-	if (optind < argc)
-		opt->file = argv[optind];
-	else
-		opt->unnamed = report_input_is_meant();
+	ret = take_file(opt, argv[optind]);
+	if (ret)
+		return ret;
 	opt->piped = opt->unnamed || !strcmp(opt->file, "-");
 	if (opt->piped)
 		opt->file = "standard input";

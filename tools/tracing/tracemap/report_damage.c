@@ -3,19 +3,24 @@
  * A trace.dat whose head or pages are not all as they were written.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <tracemap.h>
 
 #include "advice.h"
+#include "event_line.h"
 #include "report_cut.h"
 #include "report_damage.h"
 #include "stop.h"
 #include "trace_dat.h"
 #include "trace_head.h"
+#include "verbs.h"
+#include "write_all.h"
 
 #define PAGE_SIZE_MIN	4096
 
@@ -259,4 +264,41 @@ int report_damage(const struct report_head *head, const char *name, int *copy)
 	free(s.page);
 	*copy = s.copy;
 	return ret;
+}
+
+/* ---- What libtracecmd and libtraceevent do not survive ---- */
+
+static const struct output *printed;
+static const unsigned long long *counted;
+static char stack[1 << 16];	/* theirs may be at its end */
+
+/* Lines that are whole are printed, and what was printed stays. */
+static void on_fault(int sig)
+{
+	static const char what[] = "tracemap: the file is damaged behind event ";
+	static const char then[] = ", as the library that reads it cannot go on: "
+				   "copy it once more from where it was recorded\n";
+	char digits[EVENT_DIGITS], *end = digits + sizeof(digits), *start;
+
+	(void)sig;
+	if (printed->line.text)
+		write_all(printed->fd, printed->line.text, printed->start);
+	start = event_decimal(end, *counted);
+	write_all(STDERR_FILENO, what, strlen(what));
+	write_all(STDERR_FILENO, start, end - start);
+	write_all(STDERR_FILENO, then, strlen(then));
+	_exit(EXIT_DAMAGED);
+}
+
+void report_survive(const struct output *out, const unsigned long long *events)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL };
+	const stack_t other = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction sa = { .sa_handler = on_fault, .sa_flags = SA_ONSTACK | SA_RESETHAND };
+
+	printed = out;
+	counted = events;
+	sigaltstack(&other, NULL);
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigaction(faults[i], &sa, NULL);
 }

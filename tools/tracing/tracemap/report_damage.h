@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "output.h"
 #include "trace_head.h"
 
 /**
@@ -38,5 +39,11 @@ void report_head_close(struct report_head *head);
  * damage, or a negative errno, said. Of a file without a table it is not known.
  */
 int report_damage(const struct report_head *head, const char *name, int *copy);
+
+/*
+ * libtracecmd and libtraceevent believe a file. Where that would end the process by a signal,
+ * print the whole lines of @out, say behind which event that was, and exit by EXIT_DAMAGED.
+ */
+void report_survive(const struct output *out, const unsigned long long *events);
 
 #endif /* _TRACEMAP_REPORT_DAMAGE_H */

@@ -35,6 +35,7 @@ static int no_memory(void)
 static int add_event(struct selection *sel, const char *name)
 {
 	struct selection_event *events;
+	char *dot;
 
 	/* A comma within brackets belongs to a pattern. */
 	if (strchr(name, ',') && !strchr(name, '['))
@@ -44,7 +45,15 @@ static int add_event(struct selection *sel, const char *name)
 	if (!events)
 		return no_memory();
 	sel->events = events;
-	sel->events[sel->nr_events++] = (struct selection_event){ .name = name };
+	events += sel->nr_events;
+	*events = (struct selection_event){ .name = strdup(name) };
+	if (!events->name)
+		return no_memory();
+	sel->nr_events++;
+	/* No name has a dot: it separates the system, as a colon does. */
+	dot = strchr(name, ':') ? NULL : strchr(events->name, '.');
+	if (dot)
+		*dot = ':';
 	return 1;
 }
 
@@ -183,6 +192,18 @@ bool selection_is_empty(const struct selection *sel)
 	return !sel->nr_events && !sel->tracer;
 }
 
+/* As in "-e A -e B -f EXPR", where the filter may be meant for A as well. */
+static void say_filtered(const struct selection *sel)
+{
+	for (unsigned int i = 1; i < sel->nr_events; i++) {
+		const struct selection_event *before = &sel->events[i - 1], *event = before + 1;
+
+		if (event->filter && !before->filter)
+			say("-f '%s' is the filter of -e %s alone: -e %s has none", event->filter,
+			    event->name, before->name);
+	}
+}
+
 int selection_command(const struct selection *sel, int argc, char **argv, char ***command)
 {
 	*command = NULL;
@@ -200,13 +221,16 @@ int selection_command(const struct selection *sel, int argc, char **argv, char *
 		say("--child-only: there is no command behind --");
 		return -EINVAL;
 	}
+	say_filtered(sel);
 	return 0;
 }
 
 void selection_free(struct selection *sel)
 {
-	for (unsigned int i = 0; i < sel->nr_events; i++)
+	for (unsigned int i = 0; i < sel->nr_events; i++) {
 		events_free(&sel->events[i].found);
+		free(sel->events[i].name);
+	}
 	free(sel->events);
 	free(sel->functions);
 	free(sel->cpus);

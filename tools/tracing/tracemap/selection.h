@@ -51,7 +51,7 @@ enum {
 };
 
 struct selection_event {
-	const char *name;
+	char *name;
 	const char *filter;	/* NULL: there is none */
 	struct events found;	/* by selection_open() */
 };

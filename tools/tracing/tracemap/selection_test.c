@@ -88,13 +88,14 @@ static unsigned long long size_of(const char *text)
 static void test_sizes(void)
 {
 	static const char * const wrong[] = {
-		"", "0", "0k", "-1", "+1", " 1", "k", "1x", "1kk", "1k ", "17179869184G",
-		"18446744073709551616",
+		"", "0", "0k", "-1", "+1", " 1", "k", "1x", "1kk", "1k ", "1B", "1kb", "1KiBs", "1iB",
+		"17179869184G", "18446744073709551616",
 	};
 
 	CHECK(size_of("1") == 1 && size_of("64k") == 65536 && size_of("64K") == 65536);
 	CHECK(size_of("8M") == 8 << 20 && size_of("3g") == 3ULL << 30);
 	CHECK(size_of("2t") == 2ULL << 40);
+	CHECK(size_of("8MB") == 8 << 20 && size_of("8MiB") == 8 << 20);
 	CHECK(size_of("17179869183G") == 17179869183ULL << 30);
 	CHECK(size_of("18446744073709551615") == ~0ULL && !said);
 	for (unsigned int i = 0; i < SIZE(wrong); i++)
@@ -109,6 +110,7 @@ static void test_counts(void)
 	CHECK(!value_count("--keep", "2k", &count) && count == 2048);
 	CHECK(value_count("--keep", "0", &count) == -EINVAL && !strchr(last_said, 'M'));
 	CHECK(strstr(last_said, "--keep 0: a number of 1 or more is needed"));
+	CHECK(value_count("--keep", "2kB", &count) == -EINVAL);
 }
 
 static double seconds_of(const char *text)
@@ -125,11 +127,14 @@ static void test_seconds(void)
 	static const char * const wrong[] = {
 		"", "0", "-1", "soon", "s", "5x", "5 s", "5ss", "1e10", "3min", "inf", "nan",
 		"0x1", "1e0", "1e3s", " 1", "+1", "0.5.5", ".", ".s",
+		"1m30", "30m-1s", "1m 30s", "0s0m", "5usx",
 	};
 
 	CHECK(seconds_of("2") == 2 && seconds_of("0.5s") == 0.5 && seconds_of("500ms") == 0.5);
 	CHECK(seconds_of("2.") == 2 && seconds_of(".5") == 0.5);
 	CHECK(seconds_of("3m") == 180 && seconds_of("2h") == 7200);
+	CHECK(seconds_of("1m30s") == 90 && seconds_of("1h0.5m") == 3630);
+	CHECK(seconds_of("500us") > 0.000499 && seconds_of("500us") < 0.000501);
 	for (unsigned int i = 0; i < SIZE(wrong); i++)
 		CHECK(!seconds_of(wrong[i]) && strstr(last_said, "a time above 0 is needed"));
 	CHECK(!seconds_of("300000h") && strstr(last_said, "at most 1000000000 seconds"));
@@ -237,6 +242,25 @@ static void test_filters(void)
 	CHECK(selection_option(&sel, 'e', "y,z") == -EINVAL && strstr(last_said, "repeat -e"));
 	CHECK(selection_option(&sel, 'e', "[y,z]*") == 1 && sel.nr_events == 3);
 	CHECK(selection_option(&sel, 'X', NULL) == 0 && !selection_is_empty(&sel));
+	selection_free(&sel);
+}
+
+/* It is said where a filter may be meant for several events. */
+static void test_filter_of_one(void)
+{
+	char *argv[2] = { "stream" }, **command;
+	struct selection sel = { .instance = NULL };
+
+	optind = 1;
+	CHECK(selection_option(&sel, 'e', "x.a") == 1 && !strcmp(sel.events[0].name, "x:a"));
+	CHECK(selection_option(&sel, 'f', "b > 1") == 1);
+	CHECK(selection_option(&sel, 'e', "y:[.]") == 1);
+	CHECK(!strcmp(sel.events[1].name, "y:[.]"));
+	last_said[0] = '\0';
+	CHECK(!selection_command(&sel, 1, argv, &command) && !command && !*last_said);
+	CHECK(selection_option(&sel, 'e', "z") == 1 && selection_option(&sel, 'f', "c > 1") == 1);
+	CHECK(!selection_command(&sel, 1, argv, &command));
+	CHECK(!strcmp(last_said, "-f 'c > 1' is the filter of -e z alone: -e y:[.] has none"));
 	selection_free(&sel);
 }
 
@@ -647,7 +671,7 @@ static void test_near(void)
 	events_near(&all, "sched:nope", near, sizeof(near));
 	CHECK(!*near);
 	events_near(&all, "sched:mpa", near, sizeof(near));
-	CHECK(!strcmp(near, "; near are: iommu:map"));
+	CHECK(!strcmp(near, "; near is: iommu:map"));
 	events_free(&all);
 }
 
@@ -657,14 +681,14 @@ static void test_all_untouched(void)
 
 	test_untouched((const char * const []){ "i/", "esched", "enone", NULL }, NULL, -ENOENT);
 	test_untouched((const char * const []){ "i/", "eshed", NULL }, NULL, -ENOENT);
-	CHECK(strstr(last_said, "near are: sched;"));
+	CHECK(strstr(last_said, "near is: sched;"));
 	/* a letter that is missing, and two that are exchanged */
 	test_untouched((const char * const []){ "i/", "escde", NULL }, NULL, -ENOENT);
-	CHECK(strstr(last_said, "near are: sched;"));
+	CHECK(strstr(last_said, "near is: sched;"));
 	test_untouched((const char * const []){ "i/", "eshed:*", NULL }, NULL, -ENOENT);
-	CHECK(strstr(last_said, "near are: sched;"));
+	CHECK(strstr(last_said, "near is: sched;"));
 	test_untouched((const char * const []){ "i/", "esched:sched_wakign", NULL }, NULL, -ENOENT);
-	CHECK(strstr(last_said, "near are: sched:sched_waking sched:sched_switch;"));
+	CHECK(strstr(last_said, "near is: sched:sched_waking;"));
 	test_untouched((const char * const []){ "i/", "esdc", NULL }, NULL, -ENOENT);
 	CHECK(!strstr(last_said, "near"));
 	test_untouched((const char * const []){ "i/", "esched", "C1", NULL }, NULL, -ENOENT);
@@ -825,6 +849,7 @@ int main(int argc, char **argv)
 	test_counts();
 	test_cpus();
 	test_filters();
+	test_filter_of_one();
 	test_top_level(true);
 	test_top_level(false);
 	test_signal_before_start();

@@ -91,6 +91,9 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 		why = ", as a snapshot trigger or a latency tracer keeps them from being mapped";
 	say("instance %s, %u CPU%s, way: %s%s", session->name, tracemap_nr_cpus(t),
 	    plural(tracemap_nr_cpus(t)), tracemap_way_name(tracemap_cpu_way(cpu)), why);
+	if (session_is_off(session))
+		say("tracing is off in instance %s, so nothing comes before echo 1 >%s/tracing_on",
+		    session->name, session->dir);
 	if (!text_file_nothing_traced(session->dir))
 		return;
 	if (session->own)
@@ -133,6 +136,15 @@ bool session_has(const struct session *session, const char *file)
 
 	free(path);
 	return has;
+}
+
+bool session_is_off(const struct session *session)
+{
+	char *on = session_get(session, "tracing_on");
+	bool off = on && *on == '0';
+
+	free(on);
+	return off;
 }
 
 uint64_t session_quarter_of_buffer(const struct session *session)

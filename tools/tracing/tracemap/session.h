@@ -86,6 +86,9 @@ int session_add(struct session *session, const char *file, const char *value);
 char *session_get(const struct session *session, const char *file);
 bool session_has(const struct session *session, const char *file);
 
+/* Whether tracing is off in the instance; false if unknown. */
+bool session_is_off(const struct session *session);
+
 /* A quarter of the bytes of a CPU's buffer once it is used; 0 if the CPUs' differ. */
 uint64_t session_quarter_of_buffer(const struct session *session);
 

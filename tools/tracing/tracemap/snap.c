@@ -23,7 +23,6 @@
 #include "snap_wait.h"
 #include "snapshot.h"
 #include "stop.h"
-#include "taken.h"
 #include "text_file.h"
 #include "trace_head.h"
 #include "values.h"
@@ -36,7 +35,6 @@ struct options {
 	const char *output;		/* NULL: print */
 	double last;
 	bool json;
-	bool consume;
 	bool strict;
 	bool quiet;
 };
@@ -50,8 +48,6 @@ struct snap {
 	struct trace_head *head;	/* of the files */
 	struct tracemap_decoder *decoder;
 	struct output out;
-	struct taken *taken;		/* by the index of the CPU, while it is printed */
-	bool written;			/* by a recorder, which then failed to remove the oldest */
 	bool lost;
 	bool failed;
 };
@@ -112,12 +108,6 @@ static int stopped(const struct snap *s)
 	return -EINTR;
 }
 
-/* What was consumed is printed, unless a second signal comes. */
-static bool printing_ends(const struct snap *s)
-{
-	return stop_signals() > s->shot.consumes;
-}
-
 /* Returns 0, or a reported negative errno. Sets @error to one of writing, not yet reported. */
 static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 {
@@ -125,7 +115,7 @@ static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 	int ret;
 
 	while (!*error) {
-		if (printing_ends(s))
+		if (stop_signals())
 			return stopped(s);
 		ret = tracemap_merge_next(m, &rec);
 		if (ret == -ENODATA)
@@ -142,46 +132,13 @@ static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 	return 0;
 }
 
-/*
- * No other reader gets what was consumed. So an error, which sets @failed, ends the taking, and
- * what was taken before it is printed.
- */
-static int add_taken(struct snap *s, struct tracemap_merge *m, int *failed)
-{
-	struct tracemap_source source = { .size = sizeof(source), .next = taken_next };
-	int ret = 0;
-
-	s->taken = calloc(s->shot.nr_cpus, sizeof(*s->taken));
-	if (!s->taken)
-		return complain(ABOUT_BUFFER, ENOMEM, "%s", s->request.name);
-	s->out.waits = true;
-	for (unsigned int i = 0; i < s->shot.nr_cpus && !ret && !*failed; i++) {
-		source.arg = &s->taken[i];
-		source.cpu = tracemap_cpu_number(tracemap_get_cpu(s->shot.t, i));
-		*failed = taken_fill(&s->taken[i], &s->shot, i);
-		ret = tracemap_merge_add_source(m, &source);
-	}
-	return ret ? complain(ABOUT_BUFFER, ret, "merging") : 0;
-}
-
-static int add_sources(struct snap *s, struct tracemap_merge *m, int *failed)
-{
-	int ret;
-
-	if (s->shot.consumes)
-		return add_taken(s, m, failed);
-	ret = tracemap_merge_add_all(m, s->shot.t);
-	return ret ? complain(ABOUT_BUFFER, ret, "merging") : 0;
-}
-
 static int print_all(struct snap *s, struct tracemap_merge *m)
 {
-	int failed = 0, error = print_header(s);
-	int ret = add_sources(s, m, &failed);
+	int error = print_header(s), ret = tracemap_merge_add_all(m, s->shot.t);
 
 	if (ret)
-		return ret;
-	ret = print_merged(s, m, &error) ?: failed;
+		return complain(ABOUT_BUFFER, ret, "merging");
+	ret = print_merged(s, m, &error);
 	if (!error && !s->opt.json) {
 		output_begin_line(&s->out);
 		tracemap_text_end(s->decoder, &s->out.line);
@@ -192,14 +149,6 @@ static int print_all(struct snap *s, struct tracemap_merge *m)
 	if (error == -EPIPE)
 		snapshot_cut(&s->shot, s->out.events);
 	return error && output_failed(&s->out, error) ? error : ret;
-}
-
-static void free_taken(struct snap *s)
-{
-	for (unsigned int i = 0; s->taken && i < s->shot.nr_cpus; i++)
-		taken_free(&s->taken[i]);
-	free(s->taken);
-	s->taken = NULL;
 }
 
 static int print_snapshot(struct snap *s)
@@ -215,7 +164,6 @@ static int print_snapshot(struct snap *s)
 	ret = ret ? complain(ABOUT_BUFFER, ret, "merging") : print_all(s, m);
 	tracemap_merge_free(m);
 	tracemap_decoder_free(s->decoder);
-	free_taken(s);
 	return ret;
 }
 
@@ -275,7 +223,6 @@ static int write_named(struct snap *s, struct snap_data *d, char **name)
 	}
 	if (ret)
 		return snap_data_not_written(*name ? *name : s->opt.output, ret);
-	s->written = true;
 	if (!s->opt.quiet)
 		snapshot_say(&s->shot, *name);
 	ret = make_room(s, d, *name);
@@ -307,8 +254,7 @@ static int write_snapshot(struct snap *s)
 	d->head = s->head;
 	ret = snap_data_take(d, &s->shot, s->dir);
 	s->head = d->head;
-	d->signals = s->shot.consumes;
-	if (!ret && stop_signals() > d->signals) {
+	if (!ret && stop_signals()) {
 		say("%s: a signal came: this snapshot was not written", s->dir);
 		ret = -EINTR;
 	}
@@ -331,24 +277,7 @@ static void say_why_none(const struct snap *s)
 		    s->dir);
 }
 
-/* Count events that a failed output lost, too: no other reader gets them any more. */
-static void say_taken(struct snap *s, bool written)
-{
-	if (s->opt.output)
-		snapshot_say_taken(&s->shot, s->request.name, "written",
-				   written ? s->shot.events : 0);
-	else
-		snapshot_say_taken(&s->shot, s->request.name, "printed", s->out.events);
-}
-
-/* A signal came while events were consumed: those are where they belong. */
-static int taking_stopped(const struct snap *s)
-{
-	say("%s: a signal came: what was not taken by then stays in the buffers", s->request.name);
-	return -EINTR;
-}
-
-/* Check before events are consumed for an output that cannot be written. */
+/* Check before much is copied for an output that cannot be written. */
 static int check_output(const struct snap *s)
 {
 	if (!s->opt.output)
@@ -361,7 +290,6 @@ static int take(struct snap *s)
 	bool names = s->opt.output && snap_waits(&s->opt.cause);
 	int ret = check_output(s);
 
-	s->written = false;
 	if (!ret)
 		ret = snapshot_open(&s->shot, &s->request);
 	if (!ret)
@@ -370,10 +298,6 @@ static int take(struct snap *s)
 		snapshot_say(&s->shot, s->request.name);
 	if (!ret && !s->opt.quiet)
 		say_why_none(s);
-	if (ret || !s->opt.quiet)
-		say_taken(s, !ret || s->written);
-	if (!ret && s->shot.stopped)
-		ret = taking_stopped(s);
 	if (ret == -EPIPE)
 		ret = 0;
 	s->lost |= !ret && snapshot_has_lost(&s->shot);
@@ -423,7 +347,6 @@ static int find_instance(struct snap *s)
 		.cpus = s->opt.sel.cpus,
 		.nr_cpus = s->opt.sel.nr_cpus,
 		.last = s->opt.last,
-		.consume = s->opt.consume,
 	};
 	return 0;
 }
@@ -458,7 +381,7 @@ static int run(struct snap *s)
 /* ---- Options ---- */
 
 enum {
-	OPT_LAST = 0x200, OPT_JSON, OPT_CONSUME, OPT_STRICT, OPT_WHEN, OPT_SIGNAL, OPT_EVERY,
+	OPT_LAST = 0x200, OPT_JSON, OPT_STRICT, OPT_WHEN, OPT_SIGNAL, OPT_EVERY,
 	OPT_AFTER, OPT_KEEP, OPT_SIZE,
 };
 
@@ -468,7 +391,6 @@ static const struct option names[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "last", required_argument, NULL, OPT_LAST },
 	{ "json", no_argument, NULL, OPT_JSON },
-	{ "consume", no_argument, NULL, OPT_CONSUME },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "when", required_argument, NULL, OPT_WHEN },
 	{ "signal", required_argument, NULL, OPT_SIGNAL },
@@ -493,7 +415,6 @@ static const char usage[] =
 	"  -i, --instance NAME   of this instance (default: /, the top level)\n"
 	"  -C, --cpus LIST       of these CPUs, e.g. 0,2-3 (default: all)\n"
 	"      --last TIME       only events of this last time: seconds, or 500ms, 10s, 5m, 1h\n"
-	"      --consume         where the kernel has no live view: consume the events\n"
 	"Where to:\n"
 	"  -o, --output FILE     a file for trace-cmd report and KernelShark, - for a pipe\n"
 	"                        (default: print the events)\n"
@@ -547,9 +468,6 @@ static int parse_option(struct options *opt, int option)
 		return value_seconds("--last", optarg, &opt->last);
 	case OPT_JSON:
 		opt->json = true;
-		return 0;
-	case OPT_CONSUME:
-		opt->consume = true;
 		return 0;
 	case OPT_STRICT:
 		opt->strict = true;

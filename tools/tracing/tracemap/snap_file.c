@@ -66,7 +66,6 @@ static bool find_first(struct taker *k, struct tracemap_batch *b, struct dat_pie
 
 	piece->missed = k->missed;
 	while (tracemap_batch_next(b, &r)) {
-		snapshot_read(k->s, k->i);
 		if (r.ts >= k->s->from) {
 			piece->start = subbuf_pos(&before);
 			piece->ts = before.ts;
@@ -103,23 +102,14 @@ static int take_batch(struct taker *k, struct tracemap_batch *b)
 	struct subbuf_record r;
 
 	k->missed = losses_add(k->missed, b->missed);
-	if (b->missed)
-		snapshot_overtaken(k->s, k->i);
 	/* dat_pages() looks at the records only, and there may be no header before them. */
 	piece.subbuf = (const void *)((uintptr_t)b->it.data - k->d->format.data_offset);
 	if (!find_first(k, b, &piece))
 		return 0;
-	while (tracemap_batch_next(b, &r)) {
-		snapshot_read(k->s, k->i);
+	while (tracemap_batch_next(b, &r))
 		count(k, &r);
-	}
 	piece.end = subbuf_pos(&b->it);
 	return add_pages(k, &piece);
-}
-
-static bool may_take(const struct snapshot *s, unsigned int i)
-{
-	return !s->consumes || s->cpus[i].left;
 }
 
 static int take_cpu(struct taker *k)
@@ -129,15 +119,10 @@ static int take_cpu(struct taker *k)
 	int ret = 1;
 
 	k->missed = 0;
-	while (ret >= 0 && may_take(k->s, k->i)) {
-		if (snapshot_stops(k->s)) {
-			if (!k->s->consumes)
-				return -EINTR;
-			break;
-		}
+	while (ret >= 0) {
+		if (stop_signals())
+			return -EINTR;
 		ret = tracemap_cpu_fetch(cpu, &b);
-		if (!ret && k->s->consumes)
-			break;
 		if (ret > 0)
 			ret = take_batch(k, b);
 		else if (!ret)
@@ -181,25 +166,22 @@ static int take_pages(struct snap_data *d, struct snapshot *s)
 
 /* ---- What comes before the data ---- */
 
-static int read_formats(struct snap_data *d, const char *dir)
-{
-	return d->decoder ? 0 : tracemap_decoder_new(&d->decoder, dir);
-}
-
 /* The buffers may have events that are no longer enabled. */
 static int add_events(struct snap_data *d, const char *dir)
 {
-	int ret = read_formats(d, dir);
+	struct tracemap_decoder *decoder = NULL;
+	int ret = tracemap_decoder_new(&decoder, dir);
 
 	for (unsigned int id = 0; !ret && id < sizeof(d->ids); id++) {
 		struct tep_event *event;
 
 		if (!d->ids[id])
 			continue;
-		event = tracemap_decoder_event(d->decoder, id);
+		event = tracemap_decoder_event(decoder, id);
 		if (event && strcmp(event->system, "ftrace"))
 			ret = trace_head_add_event(d->head, event->system, event->name);
 	}
+	tracemap_decoder_free(decoder);
 	return ret;
 }
 
@@ -244,12 +226,8 @@ static int take_head(struct snap_data *d, const char *dir)
 
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir)
 {
-	/* Who may not read the formats must not consume events into a file without them. */
-	int ret = s->consumes ? read_formats(d, dir) : 0;
+	int ret = take_format(d, s);
 
-	if (ret)
-		return formats_refused(ret, dir);
-	ret = take_format(d, s);
 	if (!ret)
 		ret = take_pages(d, s);
 	if (ret == -EINTR)
@@ -267,7 +245,6 @@ void snap_data_free(struct snap_data *d)
 	for (unsigned int i = 0; d->pages && i < d->nr_cpus; i++)
 		bytes_free(&d->pages[i]);
 	free(d->pages);
-	tracemap_decoder_free(d->decoder);
 	bytes_free(&d->front);
 	memset(d, 0, sizeof(*d));
 }

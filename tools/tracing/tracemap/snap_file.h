@@ -10,7 +10,6 @@
 #include "snapshot.h"
 
 struct trace_head;
-struct tracemap_decoder;
 
 /**
  * struct snap_data - the pages of a file
@@ -18,7 +17,6 @@ struct tracemap_decoder;
  * @nr_cpus: for how many CPUs the file has data, whose numbers are below this
  * @pages: of each of these CPUs
  * @ids: whether there is an event of each id
- * @decoder: what knows the events by their ids; NULL: it is not needed yet
  * @head: how to decode them; the caller's, from one snapshot to the next; NULL: there is none yet
  * @front: everything that comes before them
  * @signals: how many signals do not end the writing
@@ -28,15 +26,14 @@ struct snap_data {
 	unsigned int nr_cpus;
 	struct bytes *pages;
 	unsigned char ids[1 << 16];
-	struct tracemap_decoder *decoder;
 	struct trace_head *head;
 	struct bytes front;
 	int signals;
 };
 
 /*
- * Check that there can be a file of this name, before events are consumed for it. Returns 0, or
- * a negative errno that was reported.
+ * Check that there can be a file of this name. Returns 0, or a negative errno that was
+ * reported.
  */
 int snap_data_check(const char *path);
 

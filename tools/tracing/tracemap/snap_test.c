@@ -3,8 +3,7 @@
  * Test snap_keep.h: files are named by time, and there are no more than wanted. Test
  * trace_dat_put(): a file that is written at once is as complete as one that was recorded. Test
  * snap_data_check(): a file that cannot be written is refused, and left as it is. Test
- * snapshot_overtaken(): beside a quick writer no more is consumed than was asked for, and
- * what was overwritten before that is not lost.
+ * snapshot_has_lost() and snapshot_cut().
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,22 +27,6 @@ int __wrap_unlinkat(int folder, const char *name, int flags)
 		__real_unlinkat(folder, name, flags);
 	other_is_first = false;
 	return __real_unlinkat(folder, name, flags);
-}
-
-static struct tracemap_figures figures;
-
-struct tracemap_cpu *__wrap_tracemap_get_cpu(const struct tracemap *t, unsigned int i)
-{
-	(void)t;
-	(void)i;
-	return NULL;
-}
-
-int __wrap_tracemap_cpu_figures(const struct tracemap_cpu *cpu, struct tracemap_figures *to)
-{
-	(void)cpu;
-	*to = figures;
-	return 0;
 }
 
 static const char *at(const char *name)
@@ -248,44 +231,19 @@ static void test_check(void)
 	CHECK(snap_data_check("-") == 0 && snap_data_check("/dev/null") == 0);
 }
 
-static uint64_t left_at(struct snapshot *s, uint64_t overwritten)
-{
-	figures.overwritten = overwritten;
-	snapshot_overtaken(s, 0);
-	return s->cpus[0].left;
-}
-
-/* What was overwritten is not made up for by what was written after the snapshot was asked for. */
-static void test_overtaken(void)
-{
-	struct snapshot_cpu cpu = { .asked = 100, .left = 100, .overwritten = 7 };
-	struct snapshot s = { .consumes = true, .cpus = &cpu, .nr_cpus = 1 };
-
-	CHECK(left_at(&s, 7) == 100 && left_at(&s, 37) == 70);
-	snapshot_read(&s, 0);
-	CHECK(cpu.left == 69 && left_at(&s, 37) == 69 && left_at(&s, 57) == 49);
-	CHECK(left_at(&s, 3) == 49);	/* the buffer was emptied */
-	CHECK(left_at(&s, 1000) == 0);
-	snapshot_read(&s, 0);
-	CHECK(cpu.left == 0 && cpu.taken == 2);
-}
-
-/* What was overwritten before it was asked for does not count as lost, told or not. */
 static void test_lost(void)
 {
-	struct snapshot_cpu cpu = { .asked = 100, .left = 100, .overwritten = 700 };
-	struct snapshot s = { .consumes = true, .cpus = &cpu, .nr_cpus = 1 };
+	struct snapshot_cpu cpu = { .lost = 0 };
+	struct snapshot s = { .cpus = &cpu, .nr_cpus = 1 };
 
-	left_at(&s, 700);
-	snapshot_lost(&s, 0, 700);
+	CHECK(!snapshot_has_lost(&s));
+	snapshot_lost(&s, 0, 0);
 	CHECK(!snapshot_has_lost(&s));
 	snapshot_lost(&s, 0, TRACEMAP_MISSED_UNKNOWN);
-	CHECK(!snapshot_has_lost(&s));
-	left_at(&s, 730);
 	CHECK(snapshot_has_lost(&s));
-	cpu = (struct snapshot_cpu){ .unknown = true };
-	s.consumes = false;
-	CHECK(snapshot_has_lost(&s));
+	cpu = (struct snapshot_cpu){ .lost = 0 };
+	snapshot_lost(&s, 0, 7);
+	CHECK(snapshot_has_lost(&s) && cpu.lost == 7);
 }
 
 /* The reader ended: what is told is what it was given. */
@@ -312,7 +270,6 @@ int main(int argc, char **argv)
 	test_room();
 	test_front();
 	test_check();
-	test_overtaken();
 	test_lost();
 	test_cut();
 	CHECK(!system(command));

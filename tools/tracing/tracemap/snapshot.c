@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Take a snapshot of an instance, without consuming events where the kernel can do that.
+ * Take a snapshot of an instance, without consuming events.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "buffers.h"
 #include "snapshot.h"
 #include "stats_file.h"
-#include "stop.h"
 #include "text_file.h"
 
 #define AHEAD_MORE	(64ULL << 20)	/* beyond the size of the buffers */
@@ -73,46 +72,16 @@ static int set_time(struct snapshot *s, const struct snapshot_request *r)
 
 /* ---- Requests ---- */
 
-static uint64_t unread(const struct tracemap_cpu *cpu)
-{
-	struct tracemap_figures f;
-
-	return tracemap_cpu_figures(cpu, &f) ? 0 : tracemap_figures_unread(&f);
-}
-
-/* Say how many events a snapshot would take from others, and why it would have to. */
-static void say_what_it_takes(const struct snapshot_request *r, int error)
-{
-	const char *why = error == -EBUSY ?
-		"a snapshot trigger, a histogram or a latency tracer uses the buffers" :
-		"this kernel has no live view";
-	struct tracemap_options o = tracemap_default_options();
-	unsigned long long sum = 0;
-	struct tracemap *t;
-
-	o.way = TRACEMAP_READ;
-	o.nr_cpus = r->nr_cpus;
-	o.cpus = r->cpus;
-	if (tracemap_open(&t, r->dir, &o))
-		return;
-	for (unsigned int i = 0; i < tracemap_nr_cpus(t); i++)
-		sum += unread(tracemap_get_cpu(t, i));
-	tracemap_close(t);
-	say("%s: %s, so events can only be shown by consuming them: %llu events now, which neither other readers nor the file \"trace\" would have afterwards: --consume does it",
-	    r->name, why, sum);
-}
-
-/* Has the kernel no live view, or does something that takes snapshots hold it off? */
-static bool cannot_observe(int error)
-{
-	return error == -EOPNOTSUPP || error == -EBUSY;
-}
-
+/* Something that takes snapshots of its own holds the live view off, or there is none. */
 static int open_failed(int error, const struct snapshot_request *r,
 		       const struct tracemap_options *o)
 {
-	if (cannot_observe(error) && !r->consume)
-		say_what_it_takes(r, error);
+	if (error == -EOPNOTSUPP)
+		say("%s: this kernel has no live view, so what the buffers hold cannot be shown without taking it from others: cat %s/trace prints it, and tracemap record and stream take what comes",
+		    r->name, r->dir);
+	else if (error == -EBUSY)
+		say("%s: a snapshot trigger, a histogram or a latency tracer uses the buffers: remove it, or print what they hold by cat %s/trace",
+		    r->name, r->dir);
 	else
 		buffers_refused(error, r->name, r->dir, o);
 	return error;
@@ -129,15 +98,9 @@ static int open_buffers(struct snapshot *s, const struct snapshot_request *r)
 	o.cpus = r->cpus;
 	o.ahead_bytes = size + size / 4 + AHEAD_MORE;
 	ret = tracemap_open(&s->t, r->dir, &o);
-	if (cannot_observe(ret) && r->consume) {
-		s->consumes = true;
-		o.way = TRACEMAP_READ;
-		ret = tracemap_open(&s->t, r->dir, &o);
-	}
 	return ret ? open_failed(ret, r, &o) : 0;
 }
 
-/* Where the snapshot consumes, it takes no more than there is now. */
 static int set_end(struct snapshot *s, const struct snapshot_request *r)
 {
 	int ret;
@@ -146,20 +109,8 @@ static int set_end(struct snapshot *s, const struct snapshot_request *r)
 	s->cpus = calloc(s->nr_cpus, sizeof(*s->cpus));
 	if (!s->cpus)
 		return complain(ABOUT_BUFFER, ENOMEM, "%s", r->name);
-	ret = s->consumes ? 0 : tracemap_until_now(s->t);
-	if (ret)
-		return complain(ABOUT_BUFFER, ret, "%s", r->name);
-	for (unsigned int i = 0; s->consumes && i < s->nr_cpus; i++) {
-		struct tracemap_figures f;
-
-		if (tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
-			continue;
-		s->cpus[i].asked = tracemap_figures_unread(&f);
-		s->cpus[i].left = s->cpus[i].asked;
-		s->cpus[i].overwritten = f.overwritten;
-		s->cpus[i].consumed = f.consumed;
-	}
-	return 0;
+	ret = tracemap_until_now(s->t);
+	return ret ? complain(ABOUT_BUFFER, ret, "%s", r->name) : 0;
 }
 
 int snapshot_open(struct snapshot *s, const struct snapshot_request *r)
@@ -203,38 +154,6 @@ unsigned int snapshot_index(const struct snapshot *s, int number)
 	return i;
 }
 
-void snapshot_overtaken(struct snapshot *s, unsigned int i)
-{
-	struct snapshot_cpu *c = &s->cpus[i];
-	struct tracemap_figures f;
-
-	if (!s->consumes || tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
-		return;
-	/* If the buffer was emptied, its counters have restarted. */
-	if (f.overwritten < c->overwritten)
-		return;
-	c->gone = f.overwritten - c->overwritten;
-	c->left = c->taken + c->gone < c->asked ? c->asked - c->taken - c->gone : 0;
-}
-
-void snapshot_read(struct snapshot *s, unsigned int i)
-{
-	struct snapshot_cpu *c = &s->cpus[i];
-
-	if (!s->consumes)
-		return;
-	c->taken++;
-	c->left -= c->left > 0;
-}
-
-bool snapshot_stops(struct snapshot *s)
-{
-	if (!stop_signals())
-		return false;
-	s->stopped = true;
-	return true;
-}
-
 void snapshot_count(struct snapshot *s, uint64_t ts)
 {
 	if (!s->events++ || ts < s->first)
@@ -258,24 +177,10 @@ void snapshot_lost(struct snapshot *s, unsigned int i, uint64_t missed)
 		s->cpus[i].lost += missed;
 }
 
-/*
- * A consumer is told of all that was overwritten since the last one. If that is more than the
- * kernel has counted since the snapshot was asked for, the rest is from before.
- */
-static bool is_from_before(const struct snapshot *s, const struct snapshot_cpu *c)
-{
-	return s->consumes && (c->unknown || c->lost > c->gone);
-}
-
-static uint64_t lost_since(const struct snapshot *s, const struct snapshot_cpu *c)
-{
-	return is_from_before(s, c) ? c->gone : c->lost + c->unknown;
-}
-
 bool snapshot_has_lost(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->nr_cpus; i++) {
-		if (lost_since(s, &s->cpus[i]))
+		if (s->cpus[i].lost || s->cpus[i].unknown)
 			return true;
 	}
 	return false;
@@ -285,15 +190,11 @@ static void say_lost(const struct snapshot *s, unsigned int i)
 {
 	const struct snapshot_cpu *c = &s->cpus[i];
 	int cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i));
-	unsigned long long lost = lost_since(s, c), all = c->lost + c->unknown;
-	bool at_least = c->unknown && !s->consumes;
+	unsigned long long lost = c->lost + c->unknown;
 
 	if (lost)
 		say("CPU %d: %s%llu events were overwritten before they were read", cpu,
-		    at_least ? "at least " : "", lost);
-	if (all > lost)
-		say("CPU %d: %s%llu events had been overwritten before snap was called, which does not count as lost",
-		    cpu, c->unknown ? "at least " : "", all - lost);
+		    c->unknown ? "at least " : "", lost);
 }
 
 void snapshot_say(const struct snapshot *s, const char *what)
@@ -309,44 +210,6 @@ void snapshot_say(const struct snapshot *s, const char *what)
 		    s->nr_cpus, plural(s->nr_cpus));
 	for (unsigned int i = 0; i < s->nr_cpus; i++)
 		say_lost(s, i);
-}
-
-/*
- * Has the CPU events in hand that were not asked for yet? Find out by the kernel's count, as
- * fetching would take more events if there are none.
- */
-static bool has_in_hand(const struct snapshot *s, unsigned int i)
-{
-	const struct snapshot_cpu *c = &s->cpus[i];
-	struct tracemap_figures f;
-
-	if (tracemap_cpu_figures(tracemap_get_cpu(s->t, i), &f))
-		return false;
-	return f.ahead || f.consumed > c->consumed + c->taken;
-}
-
-static unsigned long long count_taken(struct snapshot *s, unsigned int i)
-{
-	struct tracemap_batch *b;
-	struct subbuf_record r;
-
-	while (has_in_hand(s, i) && tracemap_cpu_fetch(tracemap_get_cpu(s->t, i), &b) > 0) {
-		while (tracemap_batch_next(b, &r))
-			snapshot_read(s, i);
-	}
-	return s->cpus[i].taken;
-}
-
-void snapshot_say_taken(struct snapshot *s, const char *what, const char *done,
-			unsigned long long nr)
-{
-	unsigned long long taken = 0;
-
-	for (unsigned int i = 0; s->consumes && s->cpus && i < s->nr_cpus; i++)
-		taken += count_taken(s, i);
-	if (taken)
-		say("%s: %llu events were taken from the buffers, %llu of these were not %s", what,
-		    taken, taken > nr ? taken - nr : 0, done);
 }
 
 /* Events after damage count as missed. */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A snapshot: what the buffers of an instance hold when it is asked for.
- *
- * Where the kernel has the live view no event is taken from consumers, and what the writers do
- * meanwhile does not matter. Elsewhere a snapshot can only consume, which the user has to
- * ask for.
+ * A snapshot: what the buffers of an instance hold when it is asked for. It is read by the
+ * live view: no event is taken from consumers, and what the writers do meanwhile does not
+ * matter.
  */
 #ifndef _TRACEMAP_SNAPSHOT_H
 #define _TRACEMAP_SNAPSHOT_H
@@ -21,7 +19,6 @@
  * @cpus: the CPUs, as in struct tracemap_options
  * @nr_cpus: how many; 0: all
  * @last: how many seconds of events; 0: all events
- * @consume: take the events, where the kernel has no live view
  */
 struct snapshot_request {
 	const char *dir;
@@ -29,28 +26,14 @@ struct snapshot_request {
 	const int *cpus;
 	unsigned int nr_cpus;
 	double last;
-	bool consume;
 };
 
 /**
  * struct snapshot_cpu - what one CPU has to give
- * @asked: if it consumes: how many events there were when it was asked for
- * @overwritten: how many had been overwritten by then, by the kernel's count
- * @gone: how many were overwritten since then, up to the last loss that was told
- * @left: how many of @asked are neither taken nor overwritten yet
- * @taken: how many were taken
- * @consumed: how many consumers had taken before that, by the kernel's count
- * @lost: how many overwritten events the kernel has told of: where events are consumed, also
- *	those from before it was asked for
+ * @lost: how many overwritten events the kernel has told of
  * @unknown: there were more, and the kernel does not say how many
  */
 struct snapshot_cpu {
-	uint64_t asked;
-	uint64_t overwritten;
-	uint64_t gone;
-	uint64_t left;
-	uint64_t taken;
-	uint64_t consumed;
 	uint64_t lost;
 	bool unknown;
 };
@@ -58,8 +41,6 @@ struct snapshot_cpu {
 /**
  * struct snapshot - a snapshot that was asked for
  * @t: the buffers
- * @consumes: whether events are consumed
- * @stopped: a signal came, and fewer were consumed than there were
  * @now: when it was asked for, by the trace clock; 0 if that does not count time
  * @from: no event before this time stamp is wanted
  * @cpus: by the index of the CPU in @t
@@ -71,8 +52,6 @@ struct snapshot_cpu {
  */
 struct snapshot {
 	struct tracemap *t;
-	bool consumes;
-	bool stopped;
 	uint64_t now;
 	uint64_t from;
 	struct snapshot_cpu *cpus;
@@ -96,21 +75,6 @@ void snapshot_close(struct snapshot *s);
  */
 int snapshot_check(const struct snapshot_request *r);
 
-/*
- * Where events are consumed, and some were lost: those of them that were asked for are not left
- * to be taken. Call it before the events behind the loss are read.
- */
-void snapshot_overtaken(struct snapshot *s, unsigned int i);
-
-/* Count an event of the CPU with this index that was read, wanted or not. */
-void snapshot_read(struct snapshot *s, unsigned int i);
-
-/*
- * Whether a signal ends taking events. Where they are consumed, those that were taken are still
- * printed or written; the others stay in the buffers.
- */
-bool snapshot_stops(struct snapshot *s);
-
 /* Count an event that is wanted. */
 void snapshot_count(struct snapshot *s, uint64_t ts);
 
@@ -126,13 +90,6 @@ unsigned int snapshot_index(const struct snapshot *s, int number);
 /* Whether events were lost; tells the user what is in it, and each CPU's loss. */
 bool snapshot_has_lost(const struct snapshot *s);
 void snapshot_say(const struct snapshot *s, const char *what);
-
-/*
- * If events were taken, say how many, and how many of these are not among the @nr that were
- * @done ("printed"), including those that were read and not asked for yet.
- */
-void snapshot_say_taken(struct snapshot *s, const char *what, const char *done,
-			unsigned long long nr);
 
 /* Handle an error of reading. Returns it, or 0 if reading can go on. */
 int snapshot_error(int error, int cpu);

@@ -13,17 +13,6 @@ void spark_add(struct spark *s, double value)
 	s->values[s->nr++ % SPARK_VALUES] = value > 0 ? value : 0;
 }
 
-void spark_sum(struct spark *s, const struct spark *other)
-{
-	struct spark longer = s->nr < other->nr ? *other : *s;
-	const struct spark *shorter = s->nr < other->nr ? s : other;
-
-	for (unsigned int i = 1; i <= SPARK_VALUES && i <= shorter->nr; i++)
-		longer.values[(longer.nr - i) % SPARK_VALUES] +=
-			shorter->values[(shorter->nr - i) % SPARK_VALUES];
-	*s = longer;
-}
-
 /* A value other than 0 is never shown as a blank. */
 static unsigned int level(double part, unsigned int levels)
 {

@@ -23,9 +23,6 @@ struct spark {
 
 void spark_add(struct spark *s, double value);
 
-/* Add the last values of @other to those of @s, the last one to the last one. */
-void spark_sum(struct spark *s, const struct spark *other);
-
 /*
  * Print the last @width values, the oldest first, as one character each, whose height is
  * relative to the largest of them. Blanks stand for values that are still to come.

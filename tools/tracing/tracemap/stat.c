@@ -5,12 +5,11 @@
  *
  * Reading the figures of a buffer that can be observed takes no system call.
  * Each table takes one call to wait and one to write. Every few seconds there
- * is a search for new CPUs and for other processes that have mapped the
- * buffers.
+ * is a search for new CPUs and, if it is asked for, for other processes that
+ * have mapped the buffers.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,24 +26,16 @@
 #include "verbs.h"
 
 #define CHORES_NS		(5 * 1000000000ULL)
-#define HEADER_EVERY		20	/* tables of rows */
 #define INTERVAL_MIN		0.01
-
-enum form {
-	FORM_SCREEN,
-	FORM_ROWS,
-	FORM_JSON,
-};
 
 struct options {
 	const char **instances;
 	unsigned int nr_instances;
 	bool all;
 	bool from_files;
-	bool no_mappers;
-	bool rows;
 	bool json;
 	bool quiet;
+	bool verbose;
 	unsigned long long count;	/* 0: until told to stop */
 	double interval;
 };
@@ -52,11 +43,6 @@ struct options {
 struct stat_run {
 	struct options opt;
 	struct watch w;
-	enum form form;
-	struct screen screen;
-	struct stat_look look;
-	bool keys;
-	bool quit;
 	unsigned long shown;
 	uint64_t next_chores;
 };
@@ -102,7 +88,7 @@ static int open_watch(struct stat_run *run)
 {
 	int ret = 0;
 
-	run->w.looks_for_mappers = !run->opt.no_mappers;
+	run->w.looks_for_mappers = run->opt.verbose;
 	if (run->opt.all || !run->opt.nr_instances)
 		ret = watch_instance(run, SESSION_TOP, false);
 	if (!ret && run->opt.all)
@@ -121,7 +107,7 @@ static void close_watch(struct watch *w)
 	free(w->first_cpu);
 }
 
-/* Every few seconds, look for new CPUs and for other mappers. */
+/* Every few seconds, look for new CPUs, and for other mappers if that is asked for. */
 
 static char *cpu_folder(const struct panel *p, const struct gauge *g)
 {
@@ -148,10 +134,13 @@ static int number_folders(struct watch *w)
 
 static int look_for_mappers(struct watch *w)
 {
-	int nr = number_folders(w), ret = nr;
 	char **folders;
+	int nr, ret = 0;
 
-	if (nr <= 0 || !w->looks_for_mappers)
+	if (!w->looks_for_mappers)
+		return 0;
+	nr = number_folders(w);
+	if (nr <= 0)
 		return nr;
 	folders = calloc(nr, sizeof(*folders));
 	for (unsigned int i = 0, n = 0; folders && i < w->nr; i++) {
@@ -160,7 +149,7 @@ static int look_for_mappers(struct watch *w)
 			ret = folders[n++] ? ret : -ENOMEM;
 		}
 	}
-	if (ret >= 0)
+	if (!ret)
 		ret = folders ? mappers_find(&w->mappers, folders, nr) : -ENOMEM;
 	for (int i = 0; folders && i < nr; i++)
 		free(folders[i]);
@@ -186,7 +175,7 @@ static int do_chores(struct stat_run *run)
 	return 0;
 }
 
-/* Showing it. */
+/* Reading and printing. */
 
 static bool rates_are_known(const struct watch *w)
 {
@@ -215,22 +204,6 @@ static int flush(void)
 	if (!error || error == EINTR)
 		return 0;
 	return error == EPIPE ? -EPIPE : sink_failed(error);
-}
-
-static int show(struct stat_run *run)
-{
-	if (run->form == FORM_SCREEN)
-		return stat_draw(&run->screen, &run->w, &run->look);
-	if (!rates_are_known(&run->w))
-		return 0;
-	if (run->form == FORM_JSON) {
-		stat_print_json(stdout, &run->w);
-	} else {
-		if (run->shown % HEADER_EVERY == 0)
-			stat_print_header(stdout);
-		stat_print_rows(stdout, &run->w);
-	}
-	return flush();
 }
 
 /* One of several instances may be removed: only mapped ones have to stay. */
@@ -265,60 +238,25 @@ static int read_and_show(struct stat_run *run)
 
 	if (!ret)
 		ret = read_panels(&run->w);
-	if (!ret)
-		ret = show(run);
-	run->shown += rates_are_known(&run->w);
-	return ret;
-}
-
-/* The screen shows the note itself; the other forms print it on standard error. */
-static void say_notes(const struct watch *w)
-{
-	char note[256];
-
-	for (unsigned int i = 0; stat_note(w, i, note, sizeof(note)); i++)
-		say("%s", note);
-}
-
-/* Waiting, keys and signals. */
-
-static void take_key(struct stat_run *run)
-{
-	int key = screen_key();
-
-	if (key == -ENODATA)
-		run->keys = false;
+	if (ret || !rates_are_known(&run->w))
+		return ret;
+	if (run->opt.json)
+		stat_print_json(stdout, &run->w);
 	else
-		run->quit = !stat_key(&run->screen, &run->look, key);
+		stat_print_table(stdout, &run->w);
+	run->shown++;
+	return flush();
 }
 
-/* Wait until @until; redraw the table after a key or a change of size. */
-static int wait_until(struct stat_run *run, uint64_t until)
+/* Wait until @until, or for a signal that says to stop. */
+static void wait_until(uint64_t until)
 {
-	while (!run->quit && !stop_signals()) {
-		struct pollfd fds[] = {
-			{ .fd = stop_fd, .events = POLLIN },
-			{ .fd = run->screen.signals, .events = POLLIN },
-			{ .fd = run->keys ? STDIN_FILENO : -1, .events = POLLIN },
-		};
-		uint64_t now = now_ns(), left = until > now ? until - now : 0;
-		struct timespec ts = { left / 1000000000, left % 1000000000 };
-		int n = ppoll(fds, 3, &ts, NULL), ret;
+	uint64_t now = now_ns();
 
-		if (!n)
-			return 0;
-		if (n < 0)
-			continue;
-		stop_clear_fd();
-		if (fds[1].revents)
-			screen_take_signals(&run->screen);
-		if (fds[2].revents)
-			take_key(run);
-		ret = run->form == FORM_SCREEN ? show(run) : 0;
-		if (ret)
-			return ret;
+	while (now < until && !stop_signals()) {
+		stop_wait(-1, (until - now + 999999) / 1000000);
+		now = now_ns();
 	}
-	return 0;
 }
 
 static int watch_on(struct stat_run *run)
@@ -326,39 +264,17 @@ static int watch_on(struct stat_run *run)
 	uint64_t interval = run->opt.interval * 1e9, next = now_ns();
 	int ret = read_and_show(run);
 
-	while (!ret && !run->quit && !stop_signals() &&
-	       (!run->opt.count || run->shown < run->opt.count)) {
+	while (!ret && !stop_signals() && (!run->opt.count || run->shown < run->opt.count)) {
 		/* After having been stopped, or too slow, do not make up for missed tables. */
 		next = next + interval > now_ns() ? next + interval : now_ns() + interval;
-		ret = wait_until(run, next);
-		if (!ret && !run->quit && !stop_signals())
+		wait_until(next);
+		if (!stop_signals())
 			ret = read_and_show(run);
 	}
 	return ret;
 }
 
 /* Set-up and end. */
-
-static int open_form(struct stat_run *run)
-{
-	int ret;
-
-	run->screen.signals = -1;
-	run->form = run->opt.json ? FORM_JSON : FORM_ROWS;
-	/* The command leaves the screen with the last table, before its user can read that. */
-	if (run->opt.json || run->opt.rows || run->opt.count || !screen_is_there()) {
-		if (!run->opt.quiet)
-			say_notes(&run->w);
-		return 0;
-	}
-	ret = screen_open(&run->screen);
-	if (ret < 0)
-		return complain(ABOUT_OUTPUT, ret, "the screen");
-	run->look.utf8 = spark_utf8();
-	run->form = FORM_SCREEN;
-	run->keys = true;
-	return 0;
-}
 
 static const char help[] =
 	"usage: tracemap stat [OPTION]...\n"
@@ -369,20 +285,17 @@ static const char help[] =
 	"                        for more\n"
 	"  -a, --all             of the top level and all instances\n"
 	"  -d, --interval TIME   the interval: 0.5, 500ms, 5s, 5m (default: 1, a second)\n"
-	"  -n, --count N         stop after this many tables, of rows\n"
-	"  -r, --rows            rows, even on a terminal\n"
+	"  -n, --count N         stop after this many tables\n"
 	"      --json            a line of JSON for each instance and interval\n"
 	"  -q, --quiet           do not say on standard error how the buffers are read\n"
 	"      --from-files      do not observe: read per_cpu/cpuN/stats\n"
-	"      --no-mappers      do not look in /proc for processes that map the buffers\n"
-	"  -h, --help\n\n"
-	"On the screen: ? helps, q quits. NO_COLOR is respected.\n"
+	"  -v, --verbose         also look in /proc for processes that have mapped the buffers\n"
+	"  -h, --help\n"
 	"\n  tracemap stat --all -d 5\n";
 
 enum {
 	OPTION_JSON = 0x200,
 	OPTION_FROM_FILES,
-	OPTION_NO_MAPPERS,
 };
 
 static const struct option long_options[] = {
@@ -390,11 +303,10 @@ static const struct option long_options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "interval", required_argument, NULL, 'd' },
 	{ "count", required_argument, NULL, 'n' },
-	{ "rows", no_argument, NULL, 'r' },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "from-files", no_argument, NULL, OPTION_FROM_FILES },
-	{ "no-mappers", no_argument, NULL, OPTION_NO_MAPPERS },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
 	{ }
 };
@@ -429,9 +341,6 @@ static int parse_option(struct options *opt, int option)
 		return value_interval(optarg, INTERVAL_MIN, &opt->interval);
 	case 'n':
 		return value_count("-n", optarg, &opt->count);
-	case 'r':
-		opt->rows = true;
-		return 0;
 	case OPTION_JSON:
 		opt->json = true;
 		return 0;
@@ -441,8 +350,8 @@ static int parse_option(struct options *opt, int option)
 	case OPTION_FROM_FILES:
 		opt->from_files = true;
 		return 0;
-	case OPTION_NO_MAPPERS:
-		opt->no_mappers = true;
+	case 'v':
+		opt->verbose = true;
 		return 0;
 	default:
 		return value_no_option("stat");
@@ -456,7 +365,7 @@ static int parse_options(struct options *opt, int argc, char **argv)
 
 	opt->interval = 1;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "i:ad:n:rqh", long_options, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, "i:ad:n:qvh", long_options, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -483,10 +392,11 @@ static int run_stat(struct stat_run *run)
 	if (!ret)
 		ret = stop_on_signals();
 	if (!ret)
-		ret = open_form(run);
+		ret = do_chores(run);	/* what cannot be looked at belongs to the notes */
+	if (!ret && !run->opt.quiet)
+		stat_print_notes(stderr, &run->w);
 	if (!ret)
 		ret = watch_on(run);
-	screen_close();
 	close_watch(&run->w);
 	return ret == -EPIPE ? 0 : ret;	/* "| head" has had enough */
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracemap stat: lines for people, awk, and readers of JSON.
+ * tracemap stat: the table, the lines of JSON, and the notes on how it reads.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -79,72 +79,58 @@ static unsigned int count_having(const struct watch *w, unsigned int nr, const c
 	return having;
 }
 
-/* Print each line only once. */
-static const char *find_note(const struct watch *w, unsigned int line)
+static void print_note(FILE *to, const struct watch *w, const char *note)
+{
+	bool holds_for_all = count_having(w, w->nr, note) == w->nr;
+	const char *comma = "";
+
+	fputs("tracemap: ", to);
+	for (unsigned int i = 0; !holds_for_all && i < w->nr; i++) {
+		if (!has_note(w, &w->panels[i], note))
+			continue;
+		fprintf(to, "%s%s", comma, w->panels[i].name);
+		comma = ", ";
+	}
+	fprintf(to, "%s%s\n", holds_for_all ? "" : ": ", note);
+}
+
+/* A note is printed where the first instance has it. */
+void stat_print_notes(FILE *to, const struct watch *w)
 {
 	const char *note;
 
 	for (unsigned int i = 0; i < w->nr; i++) {
 		for (unsigned int j = 0; (note = note_of(w, &w->panels[i], j)); j++) {
-			if (!count_having(w, i, note) && !line--)
-				return note;
+			if (!count_having(w, i, note))
+				print_note(to, w, note);
 		}
 	}
-	return NULL;
 }
 
-bool stat_note(const struct watch *w, unsigned int line, char *text, size_t size)
-{
-	const char *note = find_note(w, line);
-	size_t length = 0;
+/* The table. */
 
-	if (!note)
-		return false;
-	for (unsigned int i = 0; count_having(w, w->nr, note) < w->nr && i < w->nr; i++) {
-		if (has_note(w, &w->panels[i], note) && length < size)
-			length += snprintf(text + length, size - length, "%s%s",
-					   length ? ", " : "", w->panels[i].name);
+/* The time stands above the names. */
+static int name_columns(const struct watch *w)
+{
+	int columns = strlen("23:59:59");
+
+	for (unsigned int i = 0; i < w->nr; i++) {
+		int length = strlen(w->panels[i].name);
+
+		if (length > columns)
+			columns = length;
 	}
-	if (length < size)
-		snprintf(text + length, size - length, "%s%s", length ? ": " : "", note);
-	return true;
+	return columns;
 }
 
-/* A process may call itself anything, even what a terminal takes for a command. */
-static void make_harmless(char *text)
+static void print_header(FILE *to, const struct watch *w, int columns)
 {
-	for (; *text; text++) {
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-	}
-}
+	char clock[16];
 
-void stat_mapped_by(const struct watch *w, unsigned int panel, unsigned int gauge,
-		    char *text, size_t size)
-{
-	unsigned int cpu = w->first_cpu[panel] + gauge;
-	size_t len = 0;
-
-	for (unsigned int i = 0; i < w->mappers.nr; i++) {
-		const struct mapper *m = &w->mappers.all[i];
-
-		if (m->cpu != cpu || len >= size)
-			continue;
-		len += snprintf(text + len, size - len, "%s%s[%d]%s", len ? " " : "",
-				m->comm, m->pid, m->observes ? "+live" : "");
-	}
-	if (!len)
-		snprintf(text, size, "-");
-	make_harmless(text);
-}
-
-/* Rows. */
-
-void stat_print_header(FILE *to)
-{
-	fprintf(to, "%-8s %-10s %4s %5s %10s %11s %9s %11s %11s %12s  %s\n", "time",
-		"instance", "cpu", "fill%", "events/s", "bytes/s", "lost/s", "lost",
-		"overwritten", "events", "mapped-by");
+	time_of_day(clock);
+	fprintf(to, "%-*s %3s %5s %9s %9s %7s %9s %11s %10s%s\n", columns, clock, "cpu", "fill%",
+		"events/s", "bytes/s", "lost/s", "lost", "overwritten", "events",
+		w->looks_for_mappers ? "  mapped-by" : "");
 }
 
 static void print_rate(FILE *to, int width, double rate, bool reset)
@@ -155,38 +141,66 @@ static void print_rate(FILE *to, int width, double rate, bool reset)
 		fprintf(to, " %*.0f", width, rate);
 }
 
-static void print_row(FILE *to, const struct panel *p, const struct gauge *g,
-		      const char *time, const char *mapped_by)
+/* Print a row but for its last column. */
+static void print_figures(FILE *to, int columns, const char *name, const struct gauge *g)
 {
 	char cpu[16] = "all";
 
 	if (g->cpu >= 0)
 		snprintf(cpu, sizeof(cpu), "%d", g->cpu);
-	fprintf(to, "%-8s %-10s %4s %5.1f", time, p->name, cpu, 100 * g->now.fill);
-	print_rate(to, 10, g->rate.events, g->rate.reset);
-	print_rate(to, 11, g->rate.bytes, g->rate.reset);
-	print_rate(to, 9, g->rate.lost, g->rate.reset);
-	fprintf(to, " %11llu %11llu %12llu  %s\n", (unsigned long long)g->now.lost,
-		(unsigned long long)g->now.overwritten, (unsigned long long)g->now.events,
-		mapped_by);
+	fprintf(to, "%-*s %3s %5.1f", columns, name, cpu, 100 * g->now.fill);
+	print_rate(to, 9, g->rate.events, g->rate.reset);
+	print_rate(to, 9, g->rate.bytes, g->rate.reset);
+	print_rate(to, 7, g->rate.lost, g->rate.reset);
+	fprintf(to, " %9llu %11llu %10llu", (unsigned long long)g->now.lost,
+		(unsigned long long)g->now.overwritten, (unsigned long long)g->now.events);
 }
 
-void stat_print_rows(FILE *to, const struct watch *w)
+/* A process may call itself anything, even what a terminal takes for a command. */
+static void print_harmless(FILE *to, const char *name)
 {
-	char clock[16], mapped_by[512];
-	struct gauge all;
+	for (; *name; name++)
+		fputc(*name < ' ' || *name > '~' ? '?' : *name, to);
+}
 
-	time_of_day(clock);
+/* Print the processes as "  name[pid] name[pid]+live", or "  -" if there is none. */
+static void print_mapped_by(FILE *to, const struct watch *w, unsigned int cpu)
+{
+	bool none = true;
+
+	for (unsigned int i = 0; i < w->mappers.nr; i++) {
+		const struct mapper *m = &w->mappers.all[i];
+
+		if (m->cpu != cpu)
+			continue;
+		fputs(none ? "  " : " ", to);
+		print_harmless(to, m->comm);
+		fprintf(to, "[%d]%s", m->pid, m->observes ? "+live" : "");
+		none = false;
+	}
+	if (none)
+		fputs("  -", to);
+}
+
+void stat_print_table(FILE *to, const struct watch *w)
+{
+	int columns = name_columns(w);
+
+	print_header(to, w, columns);
 	for (unsigned int i = 0; i < w->nr; i++) {
 		const struct panel *p = &w->panels[i];
+		struct gauge all = panel_total(p);
 
 		for (unsigned int j = 0; j < p->nr; j++) {
-			stat_mapped_by(w, i, j, mapped_by, sizeof(mapped_by));
-			print_row(to, p, &p->gauges[j], clock, mapped_by);
+			print_figures(to, columns, p->name, &p->gauges[j]);
+			if (w->looks_for_mappers)
+				print_mapped_by(to, w, w->first_cpu[i] + j);
+			fputc('\n', to);
 		}
-		all = panel_total(p);
-		print_row(to, p, &all, clock, "-");
+		print_figures(to, columns, p->name, &all);
+		fputc('\n', to);
 	}
+	fputc('\n', to);
 }
 
 /* JSON. */

@@ -183,6 +183,8 @@ static void test_swap(struct panel *p)
 	struct gauge *g = gauge_of(p, BUSY);
 
 	oldest = "oldest event ts:   900.000001\n";
+	put_stats(BUSY, 120, 0, 0, 1024, 30);
+	read_after(p, 1000);
 	put_stats(BUSY, 200, 0, 0, 1024, 30);
 	read_after(p, 1000);
 	CHECK(!g->rate.reset && near(g->rate.events, 80));
@@ -200,7 +202,7 @@ static void test_swap(struct panel *p)
 	oldest = "";
 }
 
-/* ---- Lines ---- */
+/* ---- What is printed ---- */
 
 static char *printed;
 
@@ -225,7 +227,7 @@ static bool says(const char *text)
 	return false;
 }
 
-static void test_lines(struct panel *p)
+static void test_output(struct panel *p)
 {
 	struct mapper mappers[] = {
 		{ 6, 12, true, "e\33[2J\177\"x" }, { 6, 13, false, "other" },
@@ -236,7 +238,6 @@ static void test_lines(struct panel *p)
 		.panels = p, .first_cpu = &first, .nr = 1, .looks_for_mappers = true,
 		.mappers = { .all = mappers, .nr = 3 },
 	};
-	char text[64];
 
 	put_stats(BUSY, 10, 5, 13, 51200, 0);
 	read_after(p, 1000);
@@ -247,23 +248,26 @@ static void test_lines(struct panel *p)
 	CHECK(says("\"reset\":true,\"mapped_by\":[{\"pid\":12,\"comm\":\"e\\u001b[2J\\u007f\\\"x\","
 		   "\"live\":true},{\"pid\":13,\"comm\":\"other\",\"live\":false}]}],\"total\""));
 	CHECK(says("{\"cpu\":4000,\"fill\":0.0100,\"events_per_second\":0.0"));
-	print(stat_print_rows, &w);
-	CHECK(says(" some       4001  50.0      reset       reset     reset          13"
-		   "           5           15  e?[2J?\"x[12]+live other[13]\n"));
-	CHECK(says(" some        all  50.0          0"));
-	stat_mapped_by(&w, 0, 2, text, 20);
-	CHECK(!strcmp(text, "e?[2J?\"x[12]+live o"));
-	stat_mapped_by(&w, 0, 0, text, sizeof(text));
-	CHECK(!strcmp(text, "-"));
+	print(stat_print_table, &w);
+	CHECK(says("  mapped-by\n"));
+	CHECK(says("some     4001  50.0     reset     reset   reset        13           5         15"
+		   "  e?[2J?\"x[12]+live other[13]\n"));
+	CHECK(says("some     4000   1.0         0 ") && says(" 1  -\n"));
+	CHECK(says("some     all  50.0         0 ") && says(" 16\n\n"));
 }
 
-static bool note_is(const struct watch *w, unsigned int line, const char *wanted)
+/* Processes are not looked for: nothing is said of them. Long names have a wide column. */
+static void test_without_mappers(const struct panel *p)
 {
-	char note[256];
+	struct panel panels[] = { *p, *p };
+	struct watch w = { .panels = panels, .nr = 2 };
 
-	if (!stat_note(w, line, note, sizeof(note)))
-		return !wanted;
-	return wanted && !strncmp(note, wanted, strlen(wanted));
+	panels[1].name = "some_long_name";
+	print(stat_print_table, &w);
+	CHECK(says("       cpu fill%") && says("     events\n") && says("         15\n"));
+	CHECK(says("some           4001  50.0 ") && says("some_long_name all  50.0 "));
+	print(stat_print_json, &w);
+	CHECK(says("\"reset\":true}],\"total\"") && !strstr(printed, "mapped_by"));
 }
 
 /* How the figures are read, and what that means: each once, whatever the number of instances. */
@@ -271,77 +275,24 @@ static void test_notes(const struct panel *p)
 {
 	struct panel panels[] = { *p, *p, *p };
 	struct watch w = { .panels = panels, .nr = 3 };
+	static const char estimates[] =
+		"tracemap: Fill and bytes/s are estimates: from the length of the unread events.\n";
+	char wanted[1024];
 
 	panels[1].name = "second";
 	panels[2].name = "third";
-	CHECK(note_is(&w, 0, "read from per_cpu/cpuN/stats, as asked"));
-	CHECK(note_is(&w, 1, "Fill and") && note_is(&w, 2, NULL));
+	snprintf(wanted, sizeof(wanted), "%s%s",
+		 "tracemap: read from per_cpu/cpuN/stats, as asked for.\n", estimates);
+	CHECK(!strcmp(print(stat_print_notes, &w), wanted));
 	panels[1].why = EBUSY;
-	CHECK(note_is(&w, 0, "some, third: read from per_cpu/cpuN/stats, as asked"));
-	CHECK(note_is(&w, 1, "Fill and") && note_is(&w, 2, "second: read from"));
-	CHECK(note_is(&w, 3, NULL));
 	w.looks_for_mappers = true;
 	w.mappers.some_hidden = true;
-	CHECK(note_is(&w, 2, geteuid() ? "Not every process could be asked what it maps: run as" :
-		      "Not every process could be asked what it maps: a container refuses"));
-	CHECK(note_is(&w, 3, "second: "));
-	CHECK(note_is(&w, 4, NULL));
-}
-
-/* ---- The screen ---- */
-
-static void draw(struct screen *s, const struct watch *w, struct stat_look *look)
-{
-	int file = memfd_create("screen", 0), before = dup(STDOUT_FILENO);
-
-	CHECK(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0);
-	CHECK(!stat_draw(s, w, look));
-	CHECK(dup2(before, STDOUT_FILENO) >= 0);
-	free(printed);
-	printed = calloc(1, 65536);
-	CHECK(printed && pread(file, printed, 65535, 0) > 0);
-	close(file);
-	close(before);
-}
-
-static bool in_order(const char *first, const char *second)
-{
-	const char *a = strstr(printed, first), *b = strstr(printed, second);
-
-	return says(first) && says(second) && a < b;
-}
-
-static void test_screen(struct panel *p)
-{
-	struct screen s = { .rows = 20, .cols = 110 };
-	struct stat_look look = { 0 };
-	unsigned int first = 0;
-	struct watch w = { .panels = p, .first_cpu = &first, .nr = 1 };
-
-	put_stats(BUSY, 1, 0, 0, 64, 0);
-	put_stats(QUIET, 1, 0, 0, 64, 0);
-	read_after(p, 1000);
-	put_stats(BUSY, 50, 0, 0, 64, 0);
-	put_stats(QUIET, 2, 0, 9, 64, 0);
-	read_after(p, 1000);
-	put_stats(BUSY, 150, 0, 0, 64, 0);
-	read_after(p, 1000);
-	draw(&s, &w, &look);
-	CHECK(in_order("4000 [", "4001 [") && says("__#_ __"));
-	CHECK(says("HISTORY") && says("as asked for"));
-	CHECK(stat_key(&s, &look, 'e'));
-	draw(&s, &w, &look);
-	CHECK(in_order("4001 [", "4000 [") && says("sorted by events/s"));
-	CHECK(stat_key(&s, &look, 'l'));
-	draw(&s, &w, &look);
-	CHECK(in_order("4000 [", "4001 ["));
-	CHECK(stat_key(&s, &look, '?'));
-	draw(&s, &w, &look);
-	CHECK(says("this help") && !strstr(printed, "4000 ["));
-	CHECK(stat_key(&s, &look, ' ') && !look.help && !stat_key(&s, &look, 'q'));
-	s.cols = 80;
-	draw(&s, &w, &look);
-	CHECK(!strstr(printed, "HISTORY") && says("4000 ["));
+	snprintf(wanted, sizeof(wanted), "%s%s%s%s%s",
+		 "tracemap: some, third: read from per_cpu/cpuN/stats, as asked for.\n", estimates,
+		 "tracemap: Not every process could be asked what it maps: ",
+		 geteuid() ? "run as root.\n" : "a container refuses it to root.\n",
+		 "tracemap: second: read from per_cpu/cpuN/stats: a snapshot uses the buffer.\n");
+	CHECK(!strcmp(print(stat_print_notes, &w), wanted));
 }
 
 #define MANY_PAGES	8192
@@ -405,9 +356,9 @@ int main(int argc, char **argv)
 	test_rates(&panel);
 	test_lost(&panel);
 	test_reset(&panel);
-	test_lines(&panel);
+	test_output(&panel);
+	test_without_mappers(&panel);
 	test_notes(&panel);
-	test_screen(&panel);
 	test_swap(&panel);
 	test_bytes(&panel);
 	test_mappers();

@@ -150,21 +150,15 @@ static void print_record(struct stream *s, const struct tracemap_record *rec)
 	s->out_error = ret;
 }
 
-/* A record that tells of events that are missing behind the last one that was printed. */
-static struct tracemap_record loss_on(const struct stream *s, unsigned int i, uint64_t missed)
-{
-	return (struct tracemap_record) {
-		.ts = s->last_ts,
-		.cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i)),
-		.missed = missed,
-	};
-}
-
 /* After all events were printed, print the losses that only the counters include. */
 static void print_losses(struct stream *s, uint64_t (*of)(struct losses *l, unsigned int i))
 {
 	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t) && !s->out_error; i++) {
-		struct tracemap_record rec = loss_on(s, i, of(&s->losses, i));
+		struct tracemap_record rec = {
+			.ts = s->last_ts,
+			.cpu = tracemap_cpu_number(tracemap_get_cpu(s->t, i)),
+			.missed = of(&s->losses, i),
+		};
 
 		if (rec.missed)
 			print_record(s, &rec);
@@ -399,12 +393,12 @@ static void end_while_printing(void *arg)
  */
 static void print_rest(struct stream *s)
 {
-	bool more = true;
+	bool more;
 
-	while (more && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS) {
+	do {
 		more = take(s, 1, REST_TURN);
 		output_tell_end(&s->out);
-	}
+	} while (more && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS);
 	s->given_up = more && !s->enough;
 }
 
@@ -418,134 +412,33 @@ static void take_rest(struct stream *s)
 	tracemap_decoder_refresh(s->decoder);
 	tracemap_merge_flush(s->m);
 	print_rest(s);
-	if (!may_go_on(s, 1) || output_end_ms(&s->out) >= OUTPUT_PRINT_MS) {
-		/* The losses below are not printed: they are counted like what is not. */
-		s->given_up |= !s->enough && !s->error;
+	if (!may_go_on(s, 1))
 		return;
-	}
 	print_losses(s, losses_dropped);
-	print_losses(s, losses_untold);
+	/* Where not all was taken, these may lie in front of what was left. */
+	if (!s->given_up)
+		print_losses(s, losses_untold);
 }
 
-/* Returns what fetching the batch returns; its events are added to @sum. */
-static int count_batch(struct stream *s, struct tracemap_cpu *cpu, unsigned long long *sum)
+static void sum_up(const struct stream *s)
 {
-	struct tracemap_batch *batch;
-	struct subbuf_record r;
-	int ret = tracemap_cpu_fetch(cpu, &batch);
-
-	if (ret <= 0)
-		return ret;
-	told(s, batch->cpu, batch->missed, batch->flags);
-	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
-		s->lost += batch->missed;
-	for (; tracemap_batch_next(batch, &r); (*sum)++)
-		;
-	return ret;
-}
-
-/*
- * Count the events of the CPU with index @i that were read and not printed, or, with @all, are
- * left. Behind what was read ahead there is the batch in hand. Where events were overwritten behind
- * that, one more batch tells how many. An observer takes nothing by that, and always looks at it.
- */
-static unsigned long long count_left(struct stream *s, unsigned int i, bool all)
-{
-	struct tracemap_cpu *cpu = tracemap_get_cpu(s->t, i);
-	int behind = tracemap_cpu_way(cpu) == TRACEMAP_OBSERVE ? 2 : 1, ret;
-	unsigned long long sum = 0, look_at = 0;
-	struct tracemap_figures f;
-
-	do {
-		/* The figures may be files of the kernel: look no more often than has to be. */
-		if (!all && sum >= look_at) {
-			if (tracemap_cpu_figures(cpu, &f) || !f.ahead)
-				behind--;
-			look_at = sum + f.ahead;
-		}
-		ret = count_batch(s, cpu, &sum);
-	} while (behind && (ret > 0 || ret == -EINTR || ret == -EBADMSG));
-	if (!all && losses_lie_ahead(&s->losses, i))
-		count_batch(s, cpu, &sum);
-	return sum;
-}
-
-/*
- * The output has no other word of these: how many events of the CPU are missing at its end. A pipe
- * takes a line as a whole or not at all. Several at once may be more than that, and it cuts one.
- */
-static int print_missing(struct stream *s, unsigned int i, uint64_t missing)
-{
-	struct tracemap_record rec = loss_on(s, i, missing);
-	int ret;
-
-	if (!missing)
-		return 0;
-	output_begin_line(&s->out);
-	ret = decode(s, &rec);
-	if (ret)
-		return ret;
-	output_escape_line(&s->out);
-	return output_flush_some(&s->out);
-}
-
-/*
- * Count the events that the stream has read and not printed. In an instance of its own, where
- * tracing is off, it also reads and counts what is left, and the counters have all losses. In
- * another, where the buffer keeps what was not read, it counts what was read ahead, and the batch
- * that a CPU has in hand, or the next one if there is none; what is overwritten in front of what it
- * leaves is told to the next consumer. The output gets a line for each CPU, if its reader takes
- * that at once.
- */
-static unsigned long long not_printed(struct stream *s)
-{
-	unsigned long long sum = s->events - s->out.events;
-	bool own = session_is_own(s->session);
-
-	/* Each CPU goes on after the last event that the merge has handed out. */
-	tracemap_merge_free(s->m);
-	s->m = NULL;
-	for (unsigned int i = 0; i < tracemap_nr_cpus(s->t); i++) {
-		unsigned long long before = sum + s->lost;
-
-		sum += count_left(s, i, own);
-		s->lost += losses_dropped(&s->losses, i);
-		if (own)
-			s->lost += losses_untold(&s->losses, i);
-		/* If the reader has left the last line, it gets no further one. */
-		if (!s->out_error && !s->out.line.length)
-			s->out_error = print_missing(s, i, sum + s->lost - before);
-	}
-	return sum;
-}
-
-/* Returns how many events were read and not printed. */
-static unsigned long long sum_up(struct stream *s)
-{
-	unsigned long long rest = s->out_error || s->given_up ? not_printed(s) : 0;
 	bool at_least = losses_at_least(&s->losses);
-	char text[64] = "";
 
-	if (s->out_error || rest)
-		snprintf(text, sizeof(text), ", %llu not printed", rest);
 	if (!s->opt.quiet)
-		say("%llu events, %s%llu lost%s", s->out_error || rest ? s->out.events : s->events,
-		    at_least ? "at least " : "",
-		    (unsigned long long)losses_least(s->lost, at_least), text);
-	return rest;
+		say("%llu events, %s%llu lost", s->out.events, at_least ? "at least " : "",
+		    (unsigned long long)losses_least(s->lost, at_least));
 }
 
 static int finish(struct stream *s)
 {
-	unsigned long long rest;
-
 	if (!s->out_error)
 		s->out_error = flush(s);
-	rest = sum_up(s);
+	sum_up(s);
 	if (s->out_error ? output_failed(&s->out, s->out_error) : s->error || s->incomplete)
 		return EXIT_FAILED;
 	/* What the reader of the output did not want does not count. */
-	if (s->opt.strict && (s->lost || (rest && !s->out_error) || losses_at_least(&s->losses)))
+	if (s->opt.strict &&
+	    (s->lost || (s->given_up && !s->out_error) || losses_at_least(&s->losses)))
 		return EXIT_LOST;
 	return s->opt.command && !s->out_error ?
 		child_exit_status(&s->loop.child, s->opt.command[0]) : EXIT_OK;

@@ -682,6 +682,12 @@ static int check_field(struct top *top)
 	free(tracer);
 	if (found || !event)
 		return 0;
+	/* The name of a task, where no event has a field of that name. */
+	if (!strcmp(top->opt.by, "comm")) {
+		top->view.by = TOP_BY_TASK;
+		top->view.key = "task";
+		return 0;
+	}
 	list_fields(event, has, sizeof(has));
 	say("--by %s: no event that is switched on has a field of that name that is a number or a text; %s:%s has %s",
 	    top->opt.by, event->system, event->name, has);
@@ -1067,6 +1073,11 @@ static int check_between(struct top *top)
 
 	if (opt->by) {
 		say("--by counts, --between measures: one of the two");
+		return -EINVAL;
+	}
+	/* It passes a waking by the command, and not the switch that follows in another task. */
+	if (opt->sel.child_only) {
+		say("--between with -F would measure pairs that never were: -F keeps events of other tasks out, in the middle of a pair; leave out -F, and use a filter, as in EVENT:'comm == \"make\"'");
 		return -EINVAL;
 	}
 	if (parse_key(top))

@@ -40,7 +40,8 @@ static int shift_of(char unit)
 	}
 }
 
-static int parse_number(const char *text, unsigned long long *number)
+/* With @bytes, "8MB" and "8MiB" are the same as "8M". */
+static int parse_number(const char *text, bool bytes, unsigned long long *number)
 {
 	int shift;
 	char *end;
@@ -49,6 +50,8 @@ static int parse_number(const char *text, unsigned long long *number)
 	*number = strtoull(text, &end, 10);
 	shift = shift_of(*end);
 	end += shift > 0;
+	if (shift && bytes && (!strcmp(end, "B") || !strcmp(end, "iB")))
+		end += strlen(end);
 	if (!isdigit((unsigned char)*text) || errno || *end || !*number || *number > ~0ULL >> shift)
 		return -EINVAL;
 	*number <<= shift;
@@ -57,14 +60,14 @@ static int parse_number(const char *text, unsigned long long *number)
 
 int value_size(const char *option, const char *text, unsigned long long *size)
 {
-	if (!parse_number(text, size))
+	if (!parse_number(text, true, size))
 		return 0;
 	return value_wrong(option, text, "a number of 1 or more is needed, such as 100, 64k, 8M, 2G or 1T");
 }
 
 int value_count(const char *option, const char *text, unsigned long long *count)
 {
-	if (!parse_number(text, count))
+	if (!parse_number(text, false, count))
 		return 0;
 	return value_wrong(option, text, "a number of 1 or more is needed, such as 5 or 100");
 }
@@ -85,31 +88,51 @@ int value_instance(const char *name)
 	return -EINVAL;
 }
 
-int value_seconds(const char *option, const char *text, double *seconds)
+/*
+ * The seconds of one number with its unit, such as "30s", and of a whole text without one. Sets
+ * @end behind it, or to NULL if it is wrong, such as "1e3", "0x1" or " 1".
+ */
+static double take_seconds(const char *text, bool whole, const char **end)
 {
 	static const struct {
 		const char *name;
 		double seconds;
 	} units[] = {
-		{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 },
+		{ "us", 0.000001 }, { "ms", 0.001 }, { "s", 1 }, { "m", 60 }, { "h", 3600 },
 	};
-	char *end;
-	double value = strtod(text, &end);
+	char *unit;
+	double value = strtod(text, &unit);
 
-	/* Such as "1e3", "0x1" or " 1" */
-	if (end != text + strspn(text, "0123456789."))
-		end = (char *)text;
-	for (unsigned int i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].name))
+	*end = NULL;
+	if (unit == text || unit != text + strspn(text, "0123456789."))
+		return 0;
+	for (unsigned int i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (strncmp(unit, units[i].name, length))
 			continue;
-		*seconds = value * units[i].seconds;
-		if (*seconds > 1e9)
-			return value_wrong(option, text, "at most 1000000000 seconds are possible");
-		if (*seconds > 0)
-			return 0;
+		*end = unit + length;
+		return value * units[i].seconds;
 	}
+	if (whole && !*unit)
+		*end = unit;
+	return value;
+}
+
+int value_seconds(const char *option, const char *text, double *seconds)
+{
+	const char *at = text;
+
+	*seconds = 0;
+	do {
+		*seconds += take_seconds(at, at == text, &at);
+	} while (at && *at);
+	if (at && *seconds > 1e9)
+		return value_wrong(option, text, "at most 1000000000 seconds are possible");
+	if (at && *seconds > 0)
+		return 0;
 	return value_wrong(option, text,
-			   "a time above 0 is needed, such as 0.5, 500ms, 10s, 5m or 1h");
+			   "a time above 0 is needed, such as 0.5, 500ms, 10s, 1m30s or 1h");
 }
 
 int value_interval(const char *text, double least, double *interval)

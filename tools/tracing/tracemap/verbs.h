@@ -13,6 +13,7 @@ enum {
 	EXIT_OK		= 0,
 	EXIT_FAILED	= 1,
 	EXIT_USAGE	= 2,
+	EXIT_DAMAGED	= 2,	/* of report: what reads the file cannot go on */
 	EXIT_LOST	= 3,	/* --strict, and events were lost */
 	EXIT_NOT_EXECUTED = 126,	/* the command behind -- */
 	EXIT_NO_COMMAND	= 127,

@@ -58,7 +58,8 @@ def same_fields(text, event):
     for name, value in fields_of(text.group(7)):
         have = event['fields'].get(name.decode())
         # "001" is a text's own idea; a name in an array is another matter.
-        if have is not None and int(value) != have:
+        # Beyond 2^53 numbers are strings.
+        if have is not None and int(value) != (int(have, 0) if isinstance(have, str) else have):
             return False
     return True
 

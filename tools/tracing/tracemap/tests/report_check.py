@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""report_check.py TRACEMAP: what TRACEMAP report prints of files that are made here.
+report_check.py TRACEMAP SECONDS: files cut and changed anywhere end no report by a signal."""
+
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TRACEMAP = sys.argv[1]
+PAGE = 4096
+COMMON = """format:
+	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
+	field:unsigned char common_flags;	offset:2;	size:1;	signed:0;
+	field:unsigned char common_preempt_count;	offset:3;	size:1;	signed:0;
+	field:int common_pid;	offset:4;	size:4;	signed:1;
+
+"""
+HEADER_PAGE = """	field: u64 timestamp;	offset:0;	size:8;	signed:0;
+	field: local_t commit;	offset:8;	size:8;	signed:1;
+	field: int overwrite;	offset:8;	size:1;	signed:1;
+	field: char data;	offset:16;	size:4080;	signed:1;
+"""
+HEADER_EVENT = """# compressed entry header
+	type_len    :    5 bits
+	time_delta  :   27 bits
+	array       :   32 bits
+
+	padding     : type == 29
+	time_extend : type == 30
+	time_stamp : type == 31
+	data max type_len  == 28
+"""
+MISSED = 1 << 31
+
+
+def form(name, number, fields, text):
+    lines = "".join(f"\tfield:{kind};\toffset:{at};\tsize:{size};\tsigned:0;\n"
+                    for kind, at, size in fields)
+    return f"name: {name}\nID: {number}\n{COMMON}{lines}\nprint fmt: {text}\n"
+
+
+FTRACE = [
+    form("print", 5, [("unsigned long ip", 8, 8), ("char buf[]", 16, 0)],
+         '"%ps: %s", (void *)REC->ip, REC->buf'),
+    form("funcgraph_entry", 11, [("unsigned long func", 8, 8), ("int depth", 16, 4)],
+         '"--> %ps (%d)", (void *)REC->func, REC->depth'),
+    form("funcgraph_exit", 10, [("unsigned long func", 8, 8), ("unsigned long overrun", 16, 8),
+         ("unsigned long long calltime", 24, 8), ("unsigned long long rettime", 32, 8),
+         ("int depth", 40, 4)], '"<-- %ps (%d)", (void *)REC->func, REC->depth'),
+]
+OWN = [
+    form("sw", 310, [("int x", 8, 4)], '"x=%d", REC->x'),
+    form("load", 311, [("unsigned long busy", 8, 8), ("unsigned long total", 16, 8)],
+         '"load=%lu", REC->total == 0 ? 0 : (100 * REC->busy) / REC->total'),
+    form("raw", 312, [("u32 len", 8, 4), ("__data_loc u8[] buf", 12, 4)],
+         '"%s", __print_hex(__get_dynamic_array(buf), REC->len)'),
+]
+
+
+def event(number, layout, *values):
+    return struct.pack("<HBBi", number, 0, 0, 100) + struct.pack("<" + layout, *values)
+
+
+def page(start, events, missed=False):
+    """A page with events (ns since start, bytes)."""
+    data, last = b"", 0
+    for ts, body in events:
+        body += b"\0" * (-len(body) % 4)
+        data += struct.pack("<I", (ts - last) << 5 | len(body) // 4) + body
+        last = ts
+    commit = len(data) | (MISSED if missed else 0)
+    return (struct.pack("<QQ", start, commit) + data).ljust(PAGE, b"\0")
+
+
+def sized(text, size="<Q"):
+    data = text.encode()
+    return struct.pack(size, len(data)) + data
+
+
+def make(cpus):
+    """A trace.dat of version 6 with the pages of each CPU."""
+    head = b"\x17\x08\x44tracing6\0" + struct.pack("<BBI", 0, 8, PAGE)
+    head += b"header_page\0" + sized(HEADER_PAGE) + b"header_event\0" + sized(HEADER_EVENT)
+    head += struct.pack("<I", len(FTRACE)) + b"".join(sized(text) for text in FTRACE)
+    head += struct.pack("<I", 1) + b"own\0" + struct.pack("<I", len(OWN))
+    head += b"".join(sized(text) for text in OWN)
+    head += sized("ffffffff81001000 T vfs_open\nffffffff81001010 T may_open\n", "<I")
+    head += sized("", "<I") + sized("100 bash\n") + struct.pack("<I", len(cpus))
+    head += b"options  \0" + struct.pack("<H", 0) + b"flyrecord\0"
+    at = (len(head) + 16 * len(cpus) + PAGE - 1) // PAGE * PAGE
+    table, data = b"", b""
+    for pages in cpus:
+        part = b"".join(pages)
+        table += struct.pack("<QQ", at + len(data), len(part))
+        data += part
+    return (head + table).ljust(at, b"\0") + data
+
+
+def report(data, *options):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return subprocess.run([TRACEMAP, "report", *options, file.name], capture_output=True,
+                              timeout=60)
+
+
+def expect(what, data, wanted):
+    run = report(data, "-q")
+    lines = [line for line in run.stdout.decode().splitlines()
+             if not line.startswith("#") or "[" in line]
+    good = not run.returncode and lines == wanted
+    print(f"{'ok' if good else 'not ok'} - {what}")
+    if not good:
+        print(f"# status {run.returncode}", *run.stderr.decode().splitlines(), *lines, sep="\n# ")
+    return good
+
+
+def line(cpu, when, text):
+    return f"            bash-100     [{cpu:03}] ..... {when:>12}: {text}"
+
+
+def sw(x):
+    return event(310, "i", x)
+
+
+S = 1000000000
+LOST = make([[page(S, [(1000, event(777, "i", 1)), (2000, sw(0))], missed=True)]])
+BACK = make([[page(2 * S, [(0, sw(1))]), page(S, [(0, sw(2)), (1000, sw(3))])],
+             [page(S + S // 2, [(0, sw(9))])]])
+TREE = make([[page(S, [(1000, event(11, "Qi", 0xffffffff81001000, 0)),
+                       (2000, event(11, "Qi", 0xffffffff81001010, 1)),
+                       (3000, event(10, "QQQQi", 0xffffffff81001010, 0, 1000, 1500, 1)),
+                       (4000, event(10, "QQQQi", 0xffffffff81001000, 0, 900, 3000, 0))])]])
+LIES = make([[page(S, [(0, event(311, "QQ", 1, 0)), (1000, event(312, "II4s", 999, 4 << 16 | 16, b"abcd")),
+                       (2000, sw(1))])]])
+
+
+def check():
+    good = expect("events behind a loss and an event of an unknown format", LOST, [
+        "CPU:0 [LOST EVENTS]", line(0, "1.000001", "unknown_event: id=777 data=01 00 00 00"),
+        line(0, "1.000002", "sw: x=0")])
+    good &= expect("time that goes back is marked", BACK, [
+        line(1, "1.500000", "sw: x=9"), line(0, "2.000000", "sw: x=1"), "# CPU:0 [LATE]",
+        line(0, "1.000000", "sw: x=2"), line(0, "1.000001", "sw: x=3")])
+    good &= expect("calls and returns are a tree", TREE, [
+        " 0)               |  vfs_open() {", " 0)   0.500 us    |    may_open();",
+        " 0)   2.100 us    |  }"])
+    good &= expect("records that lie end nothing", LIES, [
+        line(0, "1.000000", "load: load=0"), line(0, "1.000001", "raw: 61 62 63 64 [DAMAGED]"),
+        line(0, "1.000002", "sw: x=1")])
+    run = report(LIES.replace(b"u8[] buf", b"u8[\3 buf"))
+    survived = run.returncode == 2 and b"is damaged behind event 0" in run.stderr
+    print(f"{'ok' if survived else 'not ok'} - what libtraceevent does not survive is told")
+    return good and survived
+
+
+def change(data):
+    data = bytearray(data)
+    for _ in range(random.randrange(1, 8)):
+        at = random.randrange(len(data))
+        data[at] = random.choice((0, 1, 0xff, 0x80, random.randrange(256)))
+    if random.randrange(4) == 0:
+        del data[random.randrange(len(data)):]
+    return bytes(data)
+
+
+def fuzz(seconds):
+    end, seed, runs = time.time() + seconds, random.randrange(1 << 32), 0
+    random.seed(seed)
+    while time.time() < end:
+        data = change(random.choice((LOST, BACK, TREE, LIES)))
+        run = report(data, *random.choice(([], ["--json"], ["--stats"])))
+        runs += 1
+        if run.returncode < 0 or run.returncode > 3:
+            with open("report-finding.dat", "wb") as file:
+                file.write(data)
+            print(f"not ok - status {run.returncode} of report-finding.dat, seed {seed}")
+            print(run.stderr.decode(errors="replace")[-1000:])
+            return False
+    print(f"ok - {runs} files cut and changed anywhere, seed {seed}")
+    return True
+
+
+os.environ["LC_ALL"] = "C"
+sys.exit(not (fuzz(float(sys.argv[2])) if len(sys.argv) > 2 else check()))
