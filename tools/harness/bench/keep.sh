@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../shared/start.sh"
 
 run=$top/build/bench/bench.json
-document=$top/Documentation/trace/ring-buffer-map-bench
+document=$harness/bench/costs
 
 [ -e "$run" ] || die "there is no complete run in ${run%/*}" "make bench first"
 "$harness/bench/report.py" --keep "$run" "$top"

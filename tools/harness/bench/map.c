@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The tables map and index: what it costs to map a buffer, in time and in
- * memory, and what the first observer costs, by its live index.
+ * memory, and what an observer costs, and the live index that is there for it.
  *
  * The memory is what the kernel has fewer free pages, those in the lists of
  * the CPUs counted as free, less the process's page tables and the meta area.
@@ -90,18 +90,16 @@ static int map_once(int fd, size_t size, struct cost *cost)
 	return 0;
 }
 
-/* The first open(), which makes the index, and mmap() of that. */
-static int observe_once(const struct trace *trace, size_t size, struct cost *cost)
+/* open() and mmap() of the index. */
+static int observe_once(const struct trace *trace, size_t size, uint64_t *time)
 {
-	int64_t before = used_bytes();
 	uint64_t start = clock_now();
 	int fd = trace_open_live(trace, 0);
 	void *index = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
-	cost->time = clock_since(start);
+	*time = clock_since(start);
 	if (index == MAP_FAILED)
 		return fd < 0 ? fd : -errno;
-	cost->memory = used_bytes() - before;
 	munmap(index, size);
 	close(fd);
 	return 0;
@@ -128,53 +126,66 @@ static int report(unsigned int mib, const struct trace *trace,
 	return 0;
 }
 
-static int report_index(unsigned int mib, const struct trace *trace,
-			const struct trace_buffer_meta *sizes)
+static int point(unsigned int mib)
 {
-	size_t entries = (size_t)sizes->nr_subbufs * sizeof(struct trace_live_subbuf);
-	size_t page = sysconf(_SC_PAGESIZE);
-	size_t size = (sizeof(struct trace_live_index) + entries + page - 1) / page * page;
-	struct cost cost = { 0 };
-	int ret = observe_once(trace, size, &cost);
-
-	if (ret < 0)
-		return ret;
-	result("index", "mib=%u subbufs=%u pages=%zu total=%lu memory=%ld value=%.2f", mib,
-	       sizes->nr_subbufs, size / page, (unsigned long)cost.time, (long)cost.memory,
-	       (double)cost.time / (size / page));
-	return 0;
-}
-
-typedef int report_fn(unsigned int mib, const struct trace *trace,
-		      const struct trace_buffer_meta *sizes);
-
-/* Measure where @sizes tells what to expect, else learn them. */
-static int with_buffer(unsigned int mib, struct trace_buffer_meta *sizes, report_fn *measure)
-{
+	struct trace_buffer_meta sizes;
 	struct trace trace;
 	int ret, closed;
 
 	ret = trace_open(&trace, 4, mib * KIB);
 	if (ret < 0)
 		return ret;
-	ret = measure ? measure(mib, &trace, sizes) : subbuf_sizes(&trace, sizes);
+	ret = subbuf_sizes(&trace, &sizes);
+	if (ret >= 0)
+		ret = report(mib, &trace, &sizes);
 	closed = trace_close(&trace);
 	return ret < 0 ? ret : closed;
 }
 
-/* The one that is measured is the first of its buffer: another tells the sizes. */
-static int point(unsigned int mib, report_fn *measure)
+/* What a buffer takes that grows to this size, with its index if the kernel keeps one. */
+static int index_of(struct trace *trace, unsigned int mib)
 {
-	struct trace_buffer_meta sizes;
-	int ret = with_buffer(mib, &sizes, NULL);
+	struct trace_buffer_meta sizes = { 0 };
+	int64_t before = used_bytes(), memory;
+	size_t page = sysconf(_SC_PAGESIZE), size;
+	uint64_t time = 0;
+	char kib[16];
+	int ret;
 
-	return ret < 0 ? ret : with_buffer(mib, &sizes, measure);
+	snprintf(kib, sizeof(kib), "%lu", mib * KIB);
+	ret = trace_set(trace, "buffer_size_kb", kib);
+	memory = used_bytes() - before;
+	if (ret >= 0)
+		ret = subbuf_sizes(trace, &sizes);
+	size = sizeof(struct trace_live_index) +
+	       (sizes.nr_subbufs - 1UL) * sizeof(struct trace_live_subbuf);
+	size = (size + page - 1) / page * page;
+	if (ret >= 0 && kernel_lives)
+		ret = observe_once(trace, size, &time);
+	if (ret >= 0)
+		result("index", "mib=%u subbufs=%u pages=%zu total=%lu memory=%ld value=%.2f", mib,
+		       sizes.nr_subbufs, size / page, (unsigned long)time, (long)memory,
+		       (double)time / (size / page));
+	return ret;
 }
 
-static int points(report_fn *measure)
+static int index_point(unsigned int mib)
+{
+	struct trace trace;
+	int ret, closed;
+
+	ret = trace_open(&trace, 4, 64);
+	if (ret < 0)
+		return ret;
+	ret = index_of(&trace, mib);
+	closed = trace_close(&trace);
+	return ret < 0 ? ret : closed;
+}
+
+static int points(int (*point_of)(unsigned int mib))
 {
 	for (unsigned int mib = 1; mib <= 256; mib *= 4) {
-		int ret = point(mib, measure);
+		int ret = point_of(mib);
 
 		if (ret < 0)
 			return ret;
@@ -184,10 +195,10 @@ static int points(report_fn *measure)
 
 int table_map(void)
 {
-	return kernel_maps ? points(report) : 0;
+	return kernel_maps ? points(point) : 0;
 }
 
 int table_index(void)
 {
-	return kernel_lives ? points(report_index) : 0;
+	return kernel_maps ? points(index_point) : 0;
 }

@@ -21,8 +21,8 @@
 
 #define ROUNDS		32
 #define PAYLOAD		32
-/* As long as it takes until an observer on the watched CPU is woken at once again */
-#define PAUSE_US	150000
+/* As long as it takes until observers are woken at once again, and more */
+#define PAUSE_US	30000
 
 /* A reader that waits. One is open at a time, in a process of its own. */
 struct waiter {

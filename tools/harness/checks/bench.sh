@@ -9,7 +9,7 @@
 . "$harness/shared/tap.sh"
 
 readme=$top/README.md
-document=$top/Documentation/trace/ring-buffer-map-bench
+document=$harness/bench/costs
 
 charts_are_drawn()
 {
@@ -19,7 +19,7 @@ charts_are_drawn()
 
 charts_are_shown()
 {
-	sed -n 's,^.. kernel-figure:: ring-buffer-map-bench/,,p' "$document.rst" | sort |
+	sed -n 's,^.. figure:: costs/,,p' "$document.rst" | sort |
 		diff - <(ls "$document")
 }
 
@@ -30,7 +30,7 @@ cells() { sed -E '/==|--/d; s/[|`]//g; s/ +/ /g; s/^ //; s/ $//'; }
 
 readme_table()
 {
-	sed -n '/^Reading an event, by its payload/,/kernel-figure/{ /   /p }' "$document.rst" |
+	sed -n '/^Reading an event, by its payload/,/figure::/{ /   /p }' "$document.rst" |
 		cells >"$work/table"
 	readme_block | grep '^|' | cells | diff - "$work/table"
 	[ "$(wc -l <"$work/table")" -gt 1 ]

@@ -6,10 +6,11 @@
 
 . "$(dirname "$0")/../shared/findings.sh"
 
-# FILE_PATH_CHANGES: MAINTAINERS is a file of this repository. The others name
+# FILE_PATH_CHANGES: MAINTAINERS is a file of this repository. UNKNOWN_COMMIT_ID: the
+# source has no history, in which Fixes: could be looked up. The others name
 # macros and habits that programs outside the kernel do not have: they are for
 # patches that bring such programs, and nothing else.
-ignore=FILE_PATH_CHANGES
+ignore=FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 outside=ARRAY_SIZE,NR_CPUS,BIT_MACRO,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_KERNEL_TYPES
 outside+=,LONG_LINE_STRING,SPLIT_STRING,EMBEDDED_FUNCTION_NAME,VOLATILE,CAMELCASE
 

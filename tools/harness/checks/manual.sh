@@ -3,7 +3,7 @@
 #
 # checks/manual.sh: the manual pages of the tracemap command are well formed, and
 # an option that --help tells of is in the manual and in the completion, and the
-# other way round.
+# other way round; and the README's program compiles.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"
@@ -57,6 +57,14 @@ verbs_in_manual()
 	done
 }
 
+# shellcheck disable=SC2016 # these quotation marks are Markdown's
+readme_program()
+{
+	sed -n '/^```c$/,/^```$/{/^```/d;p}' "$top/README.md" >"$work/readme.c"
+	gcc -O2 -Wall -Wextra -Werror -I"$top/tools/lib/tracemap" \
+		-idirafter "$top/include/uapi" -o "$work/readme" "$work/readme.c"
+}
+
 build()
 {
 	make -C "$command" O="$work" all man
@@ -66,7 +74,8 @@ scratch
 step "building tracemap" tracemap-manual build
 mapfile -t verbs < <("$work/tracemap" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
 mapfile -t pages < <(cd "$work/man" && ls)
-echo "1..$((1 + ${#pages[@]} + 2 * ${#verbs[@]}))"
+echo "1..$((2 + ${#pages[@]} + 2 * ${#verbs[@]}))"
+check "manual: the program of the README compiles" readme_program
 check "manual: tracemap.1 has every verb" verbs_in_manual
 for page in "${pages[@]}"; do
 	check "manual: $page is well formed" lint "$work/man/$page"

@@ -26,25 +26,22 @@ layout()
 	_Static_assert(TRACE_MMAP_IOCTL_GET_READER == _IO('R', 0x20), "ioctl");
 	IN(trace_live_index, struct_len, 0); IN(trace_live_index, entry_size, 4);
 	IN(trace_live_index, entries_offset, 8); IN(trace_live_index, subbufs_offset, 16);
-	IN(trace_live_index, mapping_size, 24); IN(trace_live_index, nr_subbufs, 32);
-	IN(trace_live_index, subbuf_size, 36); IN(trace_live_index, data_offset, 40);
-	IN(trace_live_index, commit_offset, 44); IN(trace_live_index, commit_size, 48);
-	IN(trace_live_index, reserved, 52); IN(trace_live_index, epoch, 56);
-	IN(trace_live_index, commit_generation, 64); IN(trace_live_index, commit_id, 72);
-	IN(trace_live_index, used, 76); IN(trace_live_index, dropped, 80);
-	IN(trace_live_index, commit_overrun, 88); IN(trace_live_index, reserved3, 96);
-	IN(trace_live_index, read, 128); IN(trace_live_index, reader_id, 136);
-	IN(trace_live_index, reader_read, 140); IN(trace_live_index, reserved4, 144);
+	IN(trace_live_index, mapping_size, 24); IN(trace_live_index, nr_slots, 32);
+	IN(trace_live_index, nr_subbufs, 36); IN(trace_live_index, subbuf_size, 40);
+	IN(trace_live_index, data_offset, 44); IN(trace_live_index, commit_offset, 48);
+	IN(trace_live_index, reserved, 52); IN(trace_live_index, first, 64);
+	IN(trace_live_index, commit_generation, 72); IN(trace_live_index, overwritten, 80);
+	IN(trace_live_index, dropped, 88); IN(trace_live_index, reserved2, 96);
+	IN(trace_live_index, read, 128);
+	IN(trace_live_index, reserved3, 136);
 	IN(trace_live_subbuf, generation, 0); IN(trace_live_subbuf, before, 8);
-	IN(trace_live_subbuf, overwritten, 16); IN(trace_live_subbuf, size, 24);
-	IN(trace_live_subbuf, next_id, 28);
-	IN(trace_live_position, size, 0); IN(trace_live_position, flags, 4);
-	IN(trace_live_position, epoch, 8); IN(trace_live_position, generation, 16);
-	IN(trace_live_position, read, 24); IN(trace_live_position, bytes, 32);
+	IN(trace_live_subbuf, id, 16); IN(trace_live_subbuf, size, 20);
+	IN(trace_live_position, size, 0); IN(trace_live_position, read, 4);
+	IN(trace_live_position, generation, 8); IN(trace_live_position, bytes, 16);
 	_Static_assert(sizeof(struct trace_live_index) == 192, "size");
-	_Static_assert(sizeof(struct trace_live_subbuf) == 32, "size");
-	_Static_assert(sizeof(struct trace_live_position) == 40, "size");
-	_Static_assert(TRACE_LIVE_IOCTL_SET_POSITION == 0x5e00, "ioctl");
+	_Static_assert(sizeof(struct trace_live_subbuf) == 24, "size");
+	_Static_assert(sizeof(struct trace_live_position) == 24, "size");
+	_Static_assert(TRACE_LIVE_IOCTL_SET_POSITION == 0x40185e00, "ioctl");
 	EOC
 }
 

@@ -9,7 +9,7 @@
  *   The writer CPU: reserving, crossing into the next sub-buffer (dropping or
  *   overwriting), padding, discarding, committing by the outermost writer, as
  *   in ring_buffer.c, with what the live index adds ([ENTER], [COMMIT],
- *   [LEAVE], [LEFT]). Between any two steps an interrupt may come, writes an
+ *   [LEAVE], [GONE]). Between any two steps an interrupt may come, writes an
  *   event and runs to its end; in any of its steps an NMI may.
  *   Stores: each is seen by the others at any later time, in any order but for
  *   a location's own, a write barrier, and a store-release. Loads of the
@@ -18,35 +18,42 @@
  *   consumer may have seen commit_page, and so commit_generation, before
  *   observers see that (observed). What the consumer stores with a release,
  *   or behind a barrier, observers see after that.
- *   The consumer: under the lock it loads commit_page, reads what was
- *   committed, stores marks and a loss count and recycles the header, seen in
- *   any order behind [LEFT], and swaps its sub-buffer with the head. The mark
- *   shortens the commit word to where the records end.
- *   A reset, by another CPU than the writer's: [RESET], epoch odd; everything in
- *   any order; [RESET], epoch even; a barrier, and writers come back.
- *   The observer: look, check, accept, next, overrun, starting over. Its loads
- *   are done in any order that its barriers, load-acquires and addresses
- *   allow; a branch orders nothing.
+ *   The consumer: under the lock it loads commit_page, reads what was committed,
+ *   stores marks and a loss count and recycles the header, seen in any order
+ *   behind [GONE], and swaps its sub-buffer with the head. The mark shortens the
+ *   commit word to where the records end. While there is no observer, it may
+ *   give the memory of its sub-buffer away instead (splice), and sets first.
+ *   A reset, by another CPU than the writer's: first; [RESET]; pages are cleared
+ *   in any order; [RESET], commit_generation; a barrier, and writers come back.
+ *   The observer: ADVANCE, LOOK and CHECK as in the manual. Its loads are done
+ *   in any order that its barriers, load-acquires and addresses allow; a branch
+ *   orders nothing. The load of first, to start over, is a plain one.
  *
  * Properties
  *   - LIVE-29: An accepted batch at generation n has exactly the words committed
  *     in generation n at these positions: each word tells the generation and the
- *     position that it was written for, and gcm[] how many were committed.
+ *     position that it was written for, and gcm[] how many were committed. The
+ *     entry's before, id and final size are those of generation n.
  *   - LIVE-29, LIVE-33: Going to the next sub-buffer, the index's count is the
  *     observer's own; after an overrun it is not below it; and when all is
  *     quiet and there is no more, the observer's count is the number of events
- *     committed in this epoch. (The observer adds each event accepted to seen,
- *     each jump to missed, and both to its count: seen + missed = committed.)
- *   - LIVE-30: Nobody is stuck: no invalid end state, and when all is quiet an
- *     observer has it all after fewer than 4 * NSB looks.
+ *     committed since the last reset. (The observer adds each event accepted to
+ *     seen, each jump to missed, and both to its count.)
+ *   - LIVE-30: ADVANCE ends, and nobody is stuck: no invalid end state, and when
+ *     all is quiet an observer has it all after fewer than 4 * NSB looks.
+ *   - LIVE-23: What is given away is hidden, and nothing behind it.
  *   - LIVE-27: A consumer finds all that was committed, and nothing else.
+ *   - LIVE-29: A sub-buffer with generation g is not entered again before g + RING,
+ *     wherever it was meanwhile; all who enter one store the same generation.
  *   Spin explores all states within the bounds: nothing is sampled or hashed
  *   away. The bounds are those in checks/model.sh, by these names:
- *	RING		sub-buffers in the ring (one more is the reader's)
+ *	RING		sub-buffers in the ring, and slots (one more is the reader's)
  *	EVENTS		events of the task; it may also stop earlier
  *	IRQS, NMIS	events of interrupts, NMIs; each may also not come
  *	SWAPS		times the consumer recycles; it waits as long as it likes
+ *	SPLICE		1: it may also give memory away
  *	RESETS		resets, between any two events
+ *	FULL		1: the first sub-buffer is full from the beginning
  *	OVERWRITE	0: events are dropped when there is no room
  *	DISCARDS	1: each event may be discarded before its commit, and is
  *			taken back if none is behind it; the padding may be too
@@ -54,136 +61,97 @@
  *	STRAIGHT	1: the writer takes the short ways to reserve and to commit where
  *			no interrupt writes meanwhile
  *	OBSERVERS	each begins at any time
- *   A sub-buffer has 2 words (SZ), an event 1 or 2 of them: the second of 2
- *   leaves padding. Generations are modulo 16, begin at 13, and wrap.
+ *   A sub-buffer has 2 words (SZ), an event 1 or 2: the second of 2 leaves padding.
  *
  * Abstracted
- *   - One observer stands for any number: they store nothing. Two are run to
- *     show it.
- *   - Moving the head, swapping, and looking which sub-buffer is next are a
- *     step each: they are atomic operations of the kernel as it was. Of their
- *     full barriers only that before the head moves is relied upon.
- *   - All generations are looked at in one step when the oldest is looked for:
- *     what is found is a guess, checked afterwards; a newer one may be taken.
+ *   - One observer stands for any number: they store nothing.
+ *   - Moving the head, swapping, and looking which sub-buffer is next are a step
+ *     each. Of their full barriers only that before the head moves is relied upon.
  *   - The commit word counts the padding of a sub-buffer that is left, until the
- *     consumer marks it. In the kernel it does so only where an NMI has moved
- *     the tail while the outermost writer committed, and until that leaves.
+ *     consumer marks it. In the kernel only an NMI's crossing makes it so.
  *   - A look's loads do not come before the checks of the look before. Checks
- *     done later only refuse more: no generation and no epoch comes back.
- *   - The reader takes a sub-buffer even if it is empty; record sizes, time
- *     stamps, meta page, the first mapping, unmapping, `overwritten` (stored
- *     and believed as `before` is), `used`, `dropped` and commit_id (a hint)
- *     are not in it. 64-bit counts do not tear here; where they may, they are
- *     believed under the same check. Waiting is in wait.pml.
+ *     done later only refuse more: no generation and no first comes back.
+ *   - The reader takes a sub-buffer even if it is empty. Sizes, times, the meta page and
+ *     the index's other figures are not in it. Waiting is in wait.pml.
  *
  * To see that the model is not blind, -DBREAK_... takes away one thing each:
- *	ENTER COMMIT LEAVE LEFT		the barrier of this label
- *	COMMIT_READ			how far to commit is read after the barrier,
- *					as before the series
- *	LEFT_RELEASE LOSS_RELEASE	the consumer's barrier between seeing the
- *					page left and any of its stores; between
- *					that and the count of lost events. (The
- *					commit word needs none for observers: one
- *					that is smaller than before shows nothing.)
- *	RESET_BEGIN RESET_END ODD	the barrier after odd, before even; epoch
- *					odd does not keep anybody from starting
+ *	ENTER COMMIT LEAVE GONE		the barrier of this label
+ *	COMMIT_READ			how far to commit is read behind the barrier
+ *	SLOT				whether the tail is still there is not looked at:
+ *					interrupts that fill the ring while the commit is
+ *					on the reader's page reach the tail's slot
+ *	GONE_RELEASE LOSS_RELEASE	the consumer's barrier between seeing the page
+ *					left and its stores; and the count of lost events
+ *	SPLICE_PAST SPLICE_ID ACQ_SPLICE memory is given away: the slot's generation may
+ *					be that of the commit or later; its id is not
+ *					looked at, or looked at too early
+ *	RESET_BEGIN RESET_END		the barrier after first, before commit_generation
  *	RESET_BACK			the barrier before writers come back
- *	ACQ_CG ACQ_CM ACQ_JUMP		load-acquire of commit_generation (look),
- *	ACQ_EPOCH ACQ_CP		commit word, commit_generation (overrun),
- *					epoch (starting over), commit_page
- *	CHECK CHECK_NEXT CHECK_JUMP	the read barrier before the check of a look,
- *					of going to the next, of an overrun
- *	NEXT_EPOCH			going to the next checks the generation only
- *	RECHECK				commit_generation may move under a look.
- *					With -DLOSS_ONLY all that the consumer
- *					stores is the count of lost events: over
- *					padding that the commit word counted
+ *	FIRST FIRST_ADVANCE		CHECK, ADVANCE do not load first again
+ *	AHEAD				ADVANCE goes past commit_generation, or begins
+ *					while the buffer is emptied
+ *	ACQ_CG ACQ_CM ACQ_ADVANCE ACQ_CP load-acquire of commit_generation (look), commit
+ *					word, commit_generation (ADVANCE), commit_page
+ *	CHECK CHECK_ADVANCE		the read barrier before the check
+ *	RECHECK				commit_generation may move under a look
  *	SIZE				the final size is in the header only
- *	SHORTENED			the final size is where the padding begins,
- *					also if an event before it was taken back
- *	PAST				finished is "position = size", not ">=": the
- *					position may be behind the padding
- * ENTER takes an interrupt to matter: a crossing that nothing interrupted
- * commits what was before, with a release, ere it stores anything else. And it
- * takes that nothing is made of cmpxchg(&tail_page)'s own barrier.
+ *	SHORTENED			the final size is where the padding begins, also
+ *					if an event before it was taken back
+ *	SECOND_LOOK EXCHANGE		what makes the short ways to commit, to reserve
+ *					safe from interrupts
+ * ENTER takes an interrupt to matter: a crossing that nothing interrupted commits
+ * what was before, with a release, ere it stores anything else. And it takes that
+ * nothing is made of cmpxchg(&tail_page)'s own barrier.
  */
-#ifndef RING
-#define RING	3
-#endif
-#ifndef EVENTS
-#define EVENTS	4
-#endif
-#ifndef IRQS
-#define IRQS	0
-#endif
-#ifndef NMIS
-#define NMIS	0
-#endif
-#ifndef SWAPS
-#define SWAPS	0
-#endif
-#ifndef RESETS
-#define RESETS	0
-#endif
-#ifndef OBSERVERS
-#define OBSERVERS 1
-#endif
-#ifndef OVERWRITE
-#define OVERWRITE 1
-#endif
-#ifndef DISCARDS
-#define DISCARDS 0
-#endif
 #define SZ	2
 
 #define NSB	(RING + 1)
 
-/* What is shared. A byte each; generations are modulo 16. */
-#define GEN(s)		(s)			/* entry: generation */
-#define CM(s)		(NSB + (s))		/* sub-buffer: commit word */
-#define NID(s)		(2 * NSB + (s))		/* entry: next_id */
-#define SIZE(s)		(3 * NSB + (s))		/* entry: size */
-#define BEF(s)		(4 * NSB + (s))		/* entry: before */
-#define WORD(s, k)	(5 * NSB + (s) * SZ + (k))	/* sub-buffer: records */
-#define CG		(5 * NSB + NSB * SZ)	/* index: commit_generation */
-#define EPO		(CG + 1)		/* index: epoch */
+/* What is shared, a byte each */
+#define GEN(s)		(s)			/* entry of a slot: generation */
+#define ID(s)		(RING + (s))
+#define SIZE(s)		(2 * RING + (s))
+#define BEF(s)		(3 * RING + (s))	/* before */
+#define CM(b)		(4 * RING + (b))	/* sub-buffer: commit word */
+#define WORD(b, k)	(4 * RING + NSB + (b) * SZ + (k))	/* records */
+#define CG		(4 * RING + NSB + NSB * SZ)	/* index: commit_generation */
+#define FST		(CG + 1)		/* index: first */
 #define CP		(CG + 2)		/* kernel: commit_page */
 #define NLOC		(CG + 3)
 
-#define MOD(g)		((g) & 15)
-#define FAR(g)		MOD((g) + 8)
-#define FIRST		13
+#define SLOT(g)		((g) % RING)
 #define VAL(g, k, e)	((g) << 3 | (k) << 1 | (e))	/* e: counts as an event */
+#define LAST		24			/* no generation is as high */
 #define JUNK		200
 #define LOSS		201
 #define MARK		64
 #define BIT(x)		(1 << (x))
 
 byte mem[NLOC];		/* what all see */
-byte pv[NLOC];		/* stored, and not seen yet */
-int pending;
-#define OTHERS	0	/* the writer waits, or is done */
-#define WRITER	1	/* the writer has something to do: nobody else runs */
-#define DRAIN	2	/* the writer waits until nothing is pending */
-#define DRAIN_LEFT 3	/* the same, but observers may not see commit_generation yet */
+#define OTHERS		0	/* the writer waits, or is done */
+#define WRITER		1	/* the writer has something to do: nobody else runs */
+#define DRAIN		2	/* the writer waits until nothing is pending */
+#define DRAIN_GONE	3	/* the same, but observers may not see commit_generation yet */
+#define DRAIN_RESET	4	/* the reset waits */
 byte turn = WRITER;
+
+/* Stored, and not seen yet: by the writer; by a reset, which another CPU does */
+byte pv[2 * NLOC];
+int pending[2];
 
 /* The writer's and, of the ring, the reader's. Not seen by observers. */
 byte ring[RING], rid = RING, head, tail, cpage;
-byte wr[NSB], ent[NSB], rend[NSB], genk[NSB], befk[NSB];
-byte cmk, committing, commits, xcnt;
+byte wr[NSB], ent[NSB], rend[NSB], slot[NSB], befk[RING], genk[RING];
+byte cg = 1, cmk, committing, commits, xcnt;	/* cg: commit_generation */
 byte left = EVENTS, nirq = IRQS, nnmi = NMIS;
-bit lock, wdone, cdone;
-#if DISCARDS
+bit lock, wdone, cdone, observing;
 bit stub[NSB];		/* less is left behind real_end than any event takes */
-#define unstub(s)	stub[s] = 0
-#else
-#define unstub(s)	skip
-#endif
 
 /* The truth, for the assertions */
-byte total;		/* events committed in this epoch */
-byte gcm[8];		/* words committed in a generation */
+byte gen_of[NSB];	/* of a sub-buffer; 0: nothing is in it */
+byte total;		/* events committed since the last reset */
+byte gcm[8], gbef[8], gsize[8], gid[8];	/* by generation: commit, before, size, id */
+#define AT(g)		((g) & 7)
 
 /*
  * Not multi-copy atomic: commit_generation, as observers see it. The consumer
@@ -191,119 +159,72 @@ byte gcm[8];		/* words committed in a generation */
  * writer is read by the consumer first.
  */
 #if SWAPS
-byte observed = FIRST;
+byte observed = 1;
 #else
 #define observed mem[CG]
 #endif
 
-/* A reset is done by another CPU: what it has stored, and is not seen yet */
-#if RESETS
-byte rpv[NLOC];
-int rpending;
-#else
-#define rpending 0
-#endif
-
-#define quiet (wdone && cdone && !pending && !rpending && observed == mem[CG])
+#define quiet (wdone && cdone && !pending[0] && !pending[1] && observed == mem[CG])
 
 /* -- The writer ------------------------------------------------------- */
 
-#define store(where, what)						\
+#define put(who, where, what)						\
 	if								\
-	:: !(pending & BIT(where))					\
-	:: else -> turn = OTHERS; !(pending & BIT(where)); turn = WRITER \
+	:: !(pending[who] & BIT(where))					\
+	:: else -> turn = OTHERS; !(pending[who] & BIT(where)); turn = WRITER \
 	fi;								\
 	if								\
 	:: mem[where] == (what)						\
-	:: else -> pv[where] = (what); pending = pending | BIT(where)	\
+	:: else -> pv[(who) * NLOC + where] = (what);			\
+		pending[who] = pending[who] | BIT(where)		\
 	fi
+#define store(where, what)	put(0, where, what)
 
-/* Whatever was stored is seen before whatever will be. */
-inline wmb()
-{
-	if
-	:: !pending && observed == mem[CG]
-	:: else -> turn = DRAIN; turn == WRITER
-	fi
-}
-
-/* Whoever sees commit_page saw the rest before; another CPU may not have. */
-inline wmb_left()
-{
-	if
-	:: !pending
-	:: else -> turn = DRAIN_LEFT; turn == WRITER
-	fi
-}
-
-/* seen: pending stores are seen, in any order. */
-#define SEE(x)	:: atomic { (pending & BIT(x)) ->			\
-	mem[x] = pv[x]; pv[x] = 0; pending = pending & ~BIT(x);		\
+#define drained	((turn == DRAIN && !pending[0] && observed == mem[CG]) ||	\
+		 (turn == DRAIN_GONE && !pending[0]) ||			\
+		 (turn == DRAIN_RESET && !pending[1]))
+#define go_on								\
 	if								\
 	:: drained -> turn = WRITER					\
 	:: else								\
-	fi }
+	fi
 
-#define drained	(!pending && (turn == DRAIN_LEFT || (turn == DRAIN && observed == mem[CG])))
+/* Whatever was stored is seen before whatever will be. */
+#define wmb()		turn = DRAIN; go_on; turn == WRITER
+/* Whoever sees commit_page saw the rest before; another CPU may not have. */
+#define wmb_gone()	turn = DRAIN_GONE; go_on; turn == WRITER
 
-/* The same of a reset. [RESET] The even epoch is seen last. */
-#ifdef BREAK_RESET_END
-#define epoch_is_next	1
-#else
-#define epoch_is_next	(rpending == BIT(EPO))
-#endif
-#define SEE_RESET(x) :: atomic { (rpending & BIT(x)) ->			\
-	mem[x] = rpv[x]; rpv[x] = 0; rpending = rpending & ~BIT(x) }
+/* seen: pending stores are seen, in any order. */
+#define SEE(x)	:: atomic { (pending[who] & BIT(x)) ->			\
+	mem[x] = pv[who * NLOC + x]; pv[who * NLOC + x] = 0;		\
+	pending[who] = pending[who] & ~BIT(x); go_on }
 
-proctype seen()
+proctype seen(byte who)
 {
 end:	do
 	SEE(0) SEE(1) SEE(2) SEE(3) SEE(4) SEE(5) SEE(6) SEE(7)
 	SEE(8) SEE(9) SEE(10) SEE(11) SEE(12) SEE(13) SEE(14) SEE(15)
-	SEE(16) SEE(17) SEE(18) SEE(19) SEE(20) SEE(21) SEE(22) SEE(23)
+	SEE(16) SEE(17) SEE(18) SEE(19)
 #if RING > 2
-	SEE(24) SEE(25) SEE(26) SEE(27) SEE(28) SEE(29) SEE(30)
+	SEE(20) SEE(21) SEE(22) SEE(23) SEE(24) SEE(25) SEE(26)
 #endif
 #if SWAPS
-	:: atomic { observed != mem[CG] ->
-		observed = mem[CG];
-		if
-		:: drained -> turn = WRITER
-		:: else
-		fi }
-#endif
-#if RESETS
-	/* GEN, CM, BEF, CG, EPO, CP of the reset */
-	SEE_RESET(GEN(0)) SEE_RESET(GEN(1)) SEE_RESET(GEN(2))
-	SEE_RESET(CM(0)) SEE_RESET(CM(1)) SEE_RESET(CM(2))
-	SEE_RESET(BEF(0)) SEE_RESET(BEF(1)) SEE_RESET(BEF(2))
-#if RING > 2
-	SEE_RESET(GEN(3)) SEE_RESET(CM(3)) SEE_RESET(BEF(3))
-#endif
-	SEE_RESET(CG) SEE_RESET(CP)
-	:: atomic { (rpending & BIT(EPO)) && epoch_is_next ->
-		mem[EPO] = rpv[EPO]; rpv[EPO] = 0; rpending = rpending & ~BIT(EPO) }
+	:: atomic { !who && observed != mem[CG] -> observed = mem[CG]; go_on }
 #endif
 	od
 }
 
 #if IRQS || NMIS
-chan to_irq = [0] of { bit };
-chan irq_done = [0] of { bit };
-chan to_nmi = [0] of { bit };
-chan nmi_done = [0] of { bit };
+chan come = [0] of { byte };
+chan gone = [0] of { byte };
 
-/* Here an interrupt may come; it runs to its end. */
+/* Here an interrupt may come, or an NMI; it runs to its end. */
 inline ip()
 {
 	do
 	:: break
-#if IRQS
-	:: level < 1 && nirq -> nirq--; to_irq!0; irq_done?_
-#endif
-#if NMIS
-	:: level < 2 && nnmi -> nnmi--; to_nmi!0; nmi_done?_
-#endif
+	:: level < 1 && nirq -> nirq--; come!1; gone?1
+	:: level < 2 && nnmi -> nnmi--; come!2; gone?2
 	od
 }
 #else
@@ -340,7 +261,7 @@ inline commit()
 	ip();
 	nx = wr[cpage];
 #endif
-	gcm[genk[cpage] & 7] = nx; cmk = nx;
+	gcm[AT(cg)] = nx; cmk = nx;
 	store(CM(cpage), nx);
 	nx = 0
 }
@@ -350,22 +271,25 @@ inline leave()
 	commit();
 	ip();
 	next(cpage, nx);
-	befk[nx] = befk[cpage] + ent[cpage];
+	befk[slot[nx]] = befk[slot[cpage]] + ent[cpage];
+	gsize[AT(cg)] = (rend[cpage] && rend[cpage] < wr[cpage] -> rend[cpage] : wr[cpage]);
 #ifdef BREAK_SHORTENED
-	store(SIZE(cpage), (rend[cpage] -> rend[cpage] : wr[cpage]));
+	store(SIZE(slot[cpage]), (rend[cpage] -> rend[cpage] : wr[cpage]));
 #else
-	store(SIZE(cpage), (rend[cpage] && rend[cpage] < wr[cpage] -> rend[cpage] : wr[cpage]));
+	store(SIZE(slot[cpage]), gsize[AT(cg)]);
 #endif
-	store(NID(cpage), nx);
-	store(BEF(nx), befk[nx]);
+	store(BEF(slot[nx]), befk[slot[nx]]);
 	ip();
 #ifndef BREAK_LEAVE
 	wmb();		/* [LEAVE] */
 #endif
-	store(CG, genk[nx]);
+	cg++;
+	gbef[AT(cg)] = befk[slot[nx]];
+	assert(gen_of[nx] == cg && slot[nx] == SLOT(cg));
+	store(CG, cg);
 	ip();
-#ifndef BREAK_LEFT
-	wmb_left();	/* [LEFT] */
+#ifndef BREAK_GONE
+	wmb_gone();	/* [GONE] */
 #endif
 	store(CP, nx);
 	cpage = nx; cmk = 0; nx = 0
@@ -406,15 +330,14 @@ inline end_commit_any()
  */
 inline end_commit()
 {
-#if STRAIGHT
 	if
-	:: committing == 1 && cpage == tail ->
+	:: STRAIGHT && committing == 1 && cpage == tail ->
 		tp = cpage;
 		ip();
 		t = wr[tp];
 		ip();
 		wmb();		/* [COMMIT] */
-		gcm[genk[tp] & 7] = t; cmk = t;
+		gcm[AT(gen_of[tp])] = t; cmk = t;
 		store(CM(tp), t);
 		ip();
 		committing--;
@@ -428,9 +351,6 @@ inline end_commit()
 		tp = 0; t = 0
 	:: else -> end_commit_any()
 	fi
-#else
-	end_commit_any()
-#endif
 }
 
 inline reset_tail()
@@ -446,32 +366,45 @@ inline reset_tail()
 	:: else ->
 		rend[tp] = t;
 		ip();
-		store(WORD(tp, t), VAL(genk[tp], t, 0));
+		store(WORD(tp, t), VAL(gen_of[tp], t, 0));
 		ip();
-#if DISCARDS
 		if
 		:: !stub[tp] -> wr[tp] = wr[tp] + SZ - t - size
-		:: wr[tp] = wr[tp] - size; stub[tp] = 1
+		:: DISCARDS -> wr[tp] = wr[tp] - size; stub[tp] = 1
 		fi
-#else
-		wr[tp] = wr[tp] + SZ - t - size
-#endif
 	fi
 }
 
+/* The generation is one more than that of the tail's slot, if the tail is still there. */
 inline enter()
 {
 	ip();
-	genk[nx] = MOD(genk[tp] + 1);
-	assert(MOD(genk[nx] - FIRST) < 8);
-	store(GEN(nx), genk[nx]);
-	ip();
-#ifndef BREAK_ENTER
-	wmb();		/* [ENTER] */
-#endif
+	g = genk[slot[tp]] + 1;
 	ip();
 	if
-	:: tok == xcnt -> wr[nx] = 0; ent[nx] = 0; unstub(nx)
+#ifndef BREAK_SLOT
+	:: tail != tp		/* an interrupt has done this, and may have reached that slot */
+#endif
+	:: else ->
+		s = SLOT(slot[tp] + 1);
+		assert(g == gen_of[tp] + 1 && g < LAST);
+		assert(!gen_of[nx] || g == gen_of[nx] || g >= gen_of[nx] + RING);
+		ip();
+		genk[s] = g;
+		gen_of[nx] = g; gid[AT(g)] = nx;
+		store(GEN(s), g);
+		ip();
+#ifndef BREAK_ENTER
+		wmb();		/* [ENTER] */
+#endif
+		ip();
+		store(ID(s), nx);
+		slot[nx] = s; s = 0
+	fi;
+	g = 0;
+	ip();
+	if
+	:: tok == xcnt -> wr[nx] = 0; ent[nx] = 0; stub[nx] = 0
 	:: else
 	fi;
 	ip();
@@ -528,12 +461,10 @@ inline look_at_tail()
 	tp = tail;
 	ip();
 	t = wr[tp];
-#if DISCARDS
 	if
 	:: stub[tp] && t == rend[tp] -> size = 2	/* nothing fits */
 	:: else
 	fi
-#endif
 }
 
 /*
@@ -542,9 +473,8 @@ inline look_at_tail()
  */
 inline reserve()
 {
-#if STRAIGHT
 	if
-	:: !tried && t && t + size <= SZ ->
+	:: STRAIGHT && !tried && t && t + size <= SZ ->
 		tried = 1;
 		ip();
 #ifdef BREAK_EXCHANGE
@@ -552,16 +482,13 @@ inline reserve()
 #else
 		if
 		:: wr[tp] != t -> look_at_tail()
-#if DISCARDS
 		/* too little is left here now, so it was before */
 		:: wr[tp] == t && stub[tp] && t == rend[tp] -> look_at_tail()
-#endif
 		:: else
 		fi
 #endif
 	:: else
 	fi;
-#endif
 	wr[tp] = wr[tp] + size;
 	ip()
 }
@@ -589,16 +516,15 @@ inline event()
 			committing++
 		:: else ->
 			ent[tp]++; total++;
-			store(WORD(tp, t), VAL(genk[tp], t, 1));
+			store(WORD(tp, t), VAL(gen_of[tp], t, 1));
 			if
-			:: size == 2 -> ip(); store(WORD(tp, t + 1), VAL(genk[tp], t + 1, 0))
+			:: size == 2 -> ip(); store(WORD(tp, t + 1), VAL(gen_of[tp], t + 1, 0))
 			:: else
 			fi;
-#if DISCARDS
 			if
 			:: skip
-			:: ip(); ent[tp]--; total--;
-				store(WORD(tp, t), VAL(genk[tp], t, 0));
+			:: DISCARDS -> ip(); ent[tp]--; total--;
+				store(WORD(tp, t), VAL(gen_of[tp], t, 0));
 				ip();
 				if
 				:: tp == tail && wr[tp] == t + size ->
@@ -610,85 +536,60 @@ inline event()
 				:: else
 				fi
 			fi;
-#endif
 			break
 		fi
 	od;
-	drop = 0; tp = 0; t = 0; size = 0;
-#if STRAIGHT
-	tried = 0;
-#endif
+	drop = 0; tp = 0; t = 0; size = 0; tried = 0;
 	end_commit()
 }
 
-#if STRAIGHT
-#define writer_locals(l) byte level = l, tp, t, size, nx, tok, before, i_; bit drop, tried
-#else
-#define writer_locals(l) byte level = l, tp, t, size, nx, tok, before, i_; bit drop
-#endif
+#define writer_locals(l) byte level = l, tp, t, size, nx, s, g, tok, before, i_; bit drop, tried
 
 #if RESETS
-#define rstore(where, what)						\
-	if								\
-	:: !(rpending & BIT(where))					\
-	:: else -> turn = OTHERS; !(rpending & BIT(where)); turn = WRITER \
-	fi;								\
-	if								\
-	:: mem[where] == (what)						\
-	:: else -> rpv[where] = (what); rpending = rpending | BIT(where)	\
-	fi
-
-inline rwmb()
-{
-	if
-	:: !rpending
-	:: else -> turn = OTHERS; !rpending; turn = WRITER
-	fi
-}
+#define reset_wmb()	turn = DRAIN_RESET; go_on; turn == WRITER
 
 /* Another CPU does this. No writer runs meanwhile. */
 inline reset()
 {
 	/* record_disabled, a grace period, reader_lock */
 	turn = OTHERS;
-	!lock && !pending && observed == mem[CG] -> lock = 1; turn = WRITER;
+	!lock && !pending[0] && observed == mem[CG] -> lock = 1; turn = WRITER;
 	nreset--;
-	rstore(EPO, mem[EPO] + 1);
+	g = cg + RING + 2;
+	assert(g < LAST);
+	put(1, FST, g);
 #ifndef BREAK_RESET_BEGIN
-	rwmb();		/* [RESET] */
+	reset_wmb();	/* [RESET] */
 #endif
 	d_step {
-		nx = MOD(genk[cpage] + 1);
-		assert(MOD(nx - FIRST) < 8);
 		tail = ring[head];
-		cpage = tail; cmk = 0; total = 0;
-		i_ = 0;
+		cpage = tail; cg = g; cmk = 0; total = 0;
 		do
-		:: i_ < NSB ->
-			wr[i_] = 0; ent[i_] = 0; rend[i_] = 0; befk[i_] = 0; unstub(i_);
-			genk[i_] = (i_ == tail -> nx : FAR(nx));
-			i_++
+		:: i_ < NSB -> wr[i_] = 0; ent[i_] = 0; rend[i_] = 0; gen_of[i_] = 0; stub[i_] = 0; i_++
 		:: else -> break
 		od;
-		gcm[nx & 7] = 0;
-		i_ = 0
+		i_ = 0;
+		s = SLOT(g);
+		gen_of[tail] = g; slot[tail] = s; befk[s] = 0;
+		gcm[AT(g)] = 0; gbef[AT(g)] = 0; gid[AT(g)] = tail
 	}
+	genk[s] = g;
 	do
-	:: i_ < NSB ->
-		rstore(GEN(i_), genk[i_]);
-		rstore(BEF(i_), 0);
-		rstore(CM(i_), 0);
-		i_++
+	:: i_ < NSB -> put(1, CM(i_), 0); i_++
 	:: else -> break
 	od;
 	i_ = 0;
-	rstore(CG, nx);
-	rstore(CP, tail);
-	nx = 0;
-	/* [RESET] store-release: see epoch_is_next */
-	rstore(EPO, (mem[EPO] + 2) & ~1);
+	put(1, GEN(s), g);
+	put(1, ID(s), tail);
+	put(1, BEF(s), 0);
+#ifndef BREAK_RESET_END
+	reset_wmb();	/* [RESET], store-release */
+#endif
+	put(1, CG, g);
+	put(1, CP, tail);
+	s = 0; g = 0;
 #ifndef BREAK_RESET_BACK
-	rwmb();		/* record_disabled is counted down after all that */
+	reset_wmb();	/* [BACK] record_disabled is counted down after all that */
 #endif
 #if SWAPS
 	/* to see it, the consumer takes the lock */
@@ -716,24 +617,13 @@ proctype task()
 	}
 }
 
-#if IRQS
-proctype irq()
+#if IRQS || NMIS
+proctype nested(byte l)
 {
-	writer_locals(1);
+	writer_locals(l);
 
 end:	do
-	:: atomic { to_irq?_ -> event(); irq_done!0 }
-	od
-}
-#endif
-
-#if NMIS
-proctype nmi()
-{
-	writer_locals(2);
-
-end:	do
-	:: atomic { to_nmi?_ -> event(); nmi_done!0 }
+	:: atomic { come?eval(level) -> event(); gone!level }
 	od
 }
 #endif
@@ -741,21 +631,49 @@ end:	do
 /* -- The consumer ----------------------------------------------------- */
 
 #if SWAPS
-#ifdef BREAK_LEFT_RELEASE
+#ifdef BREAK_GONE_RELEASE
 #define released	1
 #else
 #define released	(observed == mem[CG])
 #endif
-#if defined(BREAK_LOSS_RELEASE) || defined(BREAK_LEFT_RELEASE)
+#if defined(BREAK_LOSS_RELEASE) || defined(BREAK_GONE_RELEASE)
 #define loss_released	1
 #else
 #define loss_released	(observed == mem[CG])
+#endif
+
+#if SPLICE
+#ifdef BREAK_SPLICE_PAST
+#define past	1
+#else
+#define past	(ggen < gcg)
+#endif
+#ifdef BREAK_SPLICE_ID
+#define same	1
+#else
+#define same	(gidl == rid)
+#endif
+
+/* Nobody observes. The memory of the sub-buffer is replaced, and what was in it hidden. */
+inline give_away()
+{
+	if
+	:: past && same -> assert(ggen == gen_of[rid] && ggen < mem[CG]); mem[FST] = ggen + 1
+	:: else -> assert(mem[GEN(slot[rid])] != gen_of[rid])
+	fi;
+	got = 0; ggen = 0; gcg = 0; gidl = 0; end_ = 0;
+	mem[WORD(rid, 0)] = JUNK; mem[WORD(rid, 1)] = JUNK; mem[CM(rid)] = 0;
+	wr[rid] = 0; ent[rid] = 0; rend[rid] = 0; gen_of[rid] = 0; stub[rid] = 0
+}
 #endif
 
 proctype consumer()
 {
 	byte n = SWAPS, k, end_, old, pc;
 	bit marked, lossed;
+#if SPLICE
+	byte got, ggen, gcg, gidl;
+#endif
 
 	do
 	:: atomic { turn != WRITER && pc == 0 && n && !lock && !wdone ->
@@ -768,41 +686,48 @@ proctype consumer()
 #endif
 		lock = 1; pc = 1 }
 	:: atomic { turn != WRITER && pc == 1 ->
-		/* load-acquire, [LEFT] */
+		/* load-acquire, [GONE] */
 		if
 		:: mem[CP] == rid -> lock = 0; pc = 0; end_ = 0
-		:: else -> n--; pc = (MOD(genk[cpage] - genk[rid]) > 7 -> 4 : 2)
+		:: else -> n--; pc = (gen_of[rid] -> 2 : 4)
 		fi }
 	:: atomic { turn != WRITER && pc == 2 ->
 		/* All that was committed is there, and nothing else. */
 #ifndef BREAK_ACQ_CP
 		end_ = mem[CM(rid)];
 #endif
-		assert(end_ == gcm[genk[rid] & 7]);
+		assert(end_ == gcm[AT(gen_of[rid])]);
 		do
-		:: k < end_ -> assert(mem[WORD(rid, k)] >> 1 == VAL(genk[rid], k, 0) >> 1); k++
+		:: k < end_ -> assert(mem[WORD(rid, k)] >> 1 == VAL(gen_of[rid], k, 0) >> 1); k++
 		:: else -> break
 		od;
 		k = 0;
 		pc = 3 }
-	/* Its stores are seen in any order, but after [LEFT] */
-#ifndef LOSS_ONLY
+#if SPLICE
+	:: atomic { turn != WRITER && pc == 3 && !observing && !marked && !lossed -> pc = 5 }
+	:: atomic { turn != WRITER && pc == 5 ->
+		if
+		:: !(got & 1) -> ggen = mem[GEN(slot[rid])]; got = got | 1
+		:: !(got & 2) -> gcg = mem[CG]; got = got | 2	/* load-acquire */
+#ifdef BREAK_ACQ_SPLICE
+		:: !(got & 4) -> gidl = mem[ID(slot[rid])]; got = got | 4
+#else
+		:: !(got & 4) && (got & 2) -> gidl = mem[ID(slot[rid])]; got = got | 4
+#endif
+		:: got == 7 && observed == mem[CG] -> give_away(); lock = 0; pc = 0
+		fi }
+#endif
+	/* Its stores are seen in any order, but after [GONE] */
 	:: atomic { turn != WRITER && pc == 3 && !marked && released ->
 		/* where its records end, if that is not where the padding was */
 		mem[CM(rid)] = (rend[rid] && rend[rid] < end_ -> rend[rid] : end_) | MARK; marked = 1 }
-#endif
 	:: atomic { turn != WRITER && pc == 3 && !lossed && rend[rid] && loss_released ->
 		mem[WORD(rid, rend[rid])] = LOSS; lossed = 1 }
-#ifndef LOSS_ONLY
 	:: atomic { turn != WRITER && pc == 3 && released ->
 		marked = 0; lossed = 0; end_ = 0; mem[CM(rid)] = 0; pc = 4 }
-#else
-	:: atomic { turn != WRITER && pc == 3 && observed == mem[CG] ->
-		lossed = 0; end_ = 0; pc = 4 }
-#endif
 	:: atomic { turn != WRITER && pc == 4 && observed == mem[CG] ->
-		/* a full barrier; the sub-buffer goes back */
-		wr[rid] = 0; ent[rid] = 0; rend[rid] = 0; unstub(rid);
+		/* a whole barrier; the sub-buffer goes back */
+		wr[rid] = 0; ent[rid] = 0; rend[rid] = 0; stub[rid] = 0;
 		mem[CM(rid)] = 0;
 		old = rid; rid = ring[head]; ring[head] = old; old = 0;
 		head = (head + 1) % RING;
@@ -814,27 +739,77 @@ proctype consumer()
 
 /* -- The observer ----------------------------------------------------- */
 
-#define S_START	0
-#define S_LOOK	1
-#define S_JUMP	2
-#define S_END	3
+mtype = { OPEN, ADVANCE, LOOK, END };
 
-/* The loads of a look, and what each has to wait for */
+#define need(x, pre) (!(done & (x)) && (done & (pre)) == (pre))
+
+/* ADVANCE: its loads, and what each has to wait for */
+#define A_FIRST		1
+#define A_CG		2
+#define A_BEF		4
+#define A_ID		8
+#define A_GEN		16
+#define A_FIRST2	32
+#define A_ALL		63
+#define A_ENTRY		(A_FIRST | A_CG)
+#ifdef BREAK_CHECK_ADVANCE
+#define A_CHECK		A_ENTRY
+#else
+#define A_CHECK		(A_ENTRY | A_BEF | A_ID)
+#endif
+#ifdef BREAK_FIRST_ADVANCE
+#define first_is(f)	1
+#else
+#define first_is(f)	((f) == e)
+#endif
+
+inline start_over()
+{
+	n = 0; c = 0; p = 0; id = 0; e = 0; m = 0;
+	whole = 0; done = 0; state = ADVANCE
+}
+
+/* commit_generation and, to start over, first were loaded: which generation is next? */
+inline target()
+{
+	if
+	:: !n && !m -> m = e - 1
+	:: else
+	fi;
+	m = (now >= RING && now - RING > m -> now - RING + 1 : m + 1);
+	if
+#ifndef BREAK_AHEAD
+	:: m > now && !n -> start_over()	/* also while the buffer is emptied */
+	:: m > now && n -> m = 0; whole = 0; done = 0; state = LOOK
+#endif
+	:: else
+	fi;
+	now = 0
+}
+
+/* Events between the counts are missed. There are none where all was seen. */
+inline arrive()
+{
+	if
+	:: !first_is(f2) -> start_over()
+	:: first_is(f2) && gen == m ->
+		assert(bef == gbef[AT(m)] && nid == gid[AT(m)]);
+		assert(bef >= c && (!whole || m != n + 1 || bef == c));
+		c = bef; n = m; id = nid; p = 0; m = 0; whole = 0; done = 0; state = LOOK
+	:: else -> done = A_FIRST
+	fi;
+	bef = 0; nid = 0; gen = 0; f2 = 0
+}
+
+/* LOOK and CHECK: the loads, and what each has to wait for */
 #define D_CG	1
 #define D_SIZE	2
-#define D_NID	4
-#define D_CM	8
-#define D_WORD(k) (16 << (k))
-#define D_WORDS	48
-#define D_GEN	256
-#define D_EPO	512
-#define D_CG2	1024
-#define D_BEF	2048
-#define D_GEN2	4096
-#define D_EPO2	8192
-#define D_USE	(D_CG | D_SIZE | D_NID | D_CM | D_WORDS)
-#define D_NEXT	(D_NID | D_BEF | D_GEN2 | D_EPO2)
-#define D_ALL	(D_USE | D_GEN | D_EPO | D_CG2 | D_NEXT)
+#define D_CM	4
+#define D_WORD(k) (8 << (k))
+#define D_GEN	32
+#define D_FIRST	64
+#define D_CG2	128
+#define D_ALL	255
 
 #ifdef BREAK_ACQ_CG
 #define N_CG	0
@@ -849,221 +824,138 @@ proctype consumer()
 #ifdef BREAK_CHECK
 #define N_CHECK	N_USE
 #else
-#define N_CHECK	D_USE
+#define N_CHECK	(D_CG | D_SIZE | D_CM | D_WORD(0) | D_WORD(1))
 #endif
-#ifdef BREAK_CHECK_NEXT
-#define N_NEXT	(N_CHECK | D_CG | D_NID)
-#else
-#define N_NEXT	(N_CHECK | D_CG | D_NID | D_BEF | D_GEN | D_EPO | D_CG2)
-#endif
-
-#define need(x, pre) (!(done & (x)) && (done & (pre)) == (pre))
 
 #define LOAD_WORD(k)							\
 	:: need(D_WORD(k), N_USE) ->					\
 		if							\
 		:: k < p || ((done & (D_CG | D_SIZE | D_CM)) ==		\
-			(D_CG | D_SIZE | D_CM) && k >= (cg == n -> cm : end_)) \
+			(D_CG | D_SIZE | D_CM) && k >= end_)		\
 		:: else -> w[k] = mem[WORD(id, k)]			\
 		fi;							\
 		done = done | D_WORD(k)
+
+#ifdef BREAK_FIRST
+#define look_first_is(f)	1
+#else
+#define look_first_is(f)	((f) == e)
+#endif
+
+/* p .. end_ is accepted. */
+inline accept()
+{
+	assert(end_ <= SZ && (now == n || end_ == gsize[AT(n)]));
+	k = p;
+	do
+	:: k < end_ ->
+		assert(k < gcm[AT(n)]);
+		assert(w[k] >> 1 == VAL(n, k, 0) >> 1);
+		c = c + (w[k] & 1);
+		k++
+	:: else -> break
+	od;
+	k = 0;
+	if
+	:: q && now == n && end_ <= p ->
+		/* All is quiet, and there is no more. */
+		assert(c == total);
+		state = END
+	:: else
+	fi;
+	if
+	:: end_ > p -> p = end_
+	:: else
+	fi;
+	if
+	:: now != n -> m = n; whole = 1; state = ADVANCE; done = A_FIRST
+	:: else -> done = 0
+	fi
+}
 
 inline judge()
 {
 	d_step {
 		if
-		:: cg == n -> end_ = cm
-		:: else
-		fi;
-		if
-		:: epo != e -> state = S_START
-		:: epo == e && gen != n -> state = S_JUMP
-#ifdef BREAK_RECHECK
-		:: epo == e && gen == n ->
-#else
-		:: epo == e && gen == n && cg == n && cg2 != cg	/* it is final now: look again */
-		:: epo == e && gen == n && (cg != n || cg2 == cg) ->
-#endif
-			/* accepted: p .. end_ */
-			assert(end_ <= SZ);
-			k = p;
-			do
-			:: k < end_ ->
-				assert(k < gcm[n & 7]);
-				assert(w[k] >> 1 == VAL(n, k, 0) >> 1);
-				c = c + (w[k] & 1);
-				k++
-			:: else -> break
-			od;
-			k = 0;
+		:: !look_first_is(f2) -> start_over()
+		:: look_first_is(f2) && gen != n -> m = n; state = ADVANCE; done = A_FIRST
+		:: look_first_is(f2) && gen == n ->
 			if
-			:: q && cg == n && end_ <= p ->
-				/* All is quiet, and there is no more. */
-				assert(c == total);
-				state = S_END
-			:: else
-			fi;
-			if
-			:: end_ > p -> p = end_
-			:: else
-			fi;
-			if
-#ifdef BREAK_PAST
-			:: cg != n && p == end_ ->
-#else
-			:: cg != n && p >= end_ ->
+#ifndef BREAK_RECHECK
+			:: now == n && cg2 != now -> done = 0	/* it is final now: look again */
 #endif
-				if
-#ifndef BREAK_NEXT_EPOCH
-				:: epo2 != e -> state = S_START
-				:: epo2 == e && gen2 == MOD(n + 1) ->
-#else
-				:: gen2 == MOD(n + 1) ->
-#endif
-					assert(bef == c);
-					n = gen2; id = nid; p = 0
-				:: else -> state = S_JUMP
-				fi
-			:: else
+			:: else -> accept()
 			fi
 		fi;
-		done = 0; cg = 0; end_ = 0; nid = 0; cm = 0; gen = 0; epo = 0;
-		cg2 = 0; bef = 0; gen2 = 0; epo2 = 0; w[0] = 0; w[1] = 0; q = 0
+		now = 0; end_ = 0; gen = 0; f2 = 0; cg2 = 0; w[0] = 0; w[1] = 0; q = 0
 	}
 }
 
-/* Look at all generations, take the oldest of the run that ends at cg, or a newer one. */
-inline find()
-{
-	m = cg; nid = NSB;
-	do
-	:: k = 0;
-		do
-		:: k < NSB && mem[GEN(k)] != m -> k++
-		:: else -> break
-		od;
-		if
-		:: k < NSB -> nid = k; m = MOD(m - 1)
-		:: else -> break
-		fi
-	:: nid < NSB -> break
-	od;
-	m = MOD(m + 1);
-	k = 0
-}
-
-#define J_CG	1
-#define J_FIND	2
-#define J_BEF	4
-#define J_GEN	8
-#define J_EPO	16
-#define LATER	255
-#ifdef BREAK_CHECK_JUMP
-#define N_JUMP	J_FIND
-#else
-#define N_JUMP	(J_FIND | J_BEF)
-#endif
-
 proctype observer()
 {
-	byte state, e, n, id, p, c;		/* the position */
-	byte cg, end_, nid, cm, gen, epo, cg2, bef, gen2, epo2, k, m;	/* what was loaded */
+	mtype state = (SPLICE -> OPEN : ADVANCE);
+	byte e, n, id, p, c;		/* first, and the position; n 0: none yet */
+	byte now, end_, gen, f2, cg2, bef, nid, m, k;	/* what was loaded; m: where to go */
 	byte w[SZ];
-	short done;
-	bit q;
-#ifdef BREAK_ACQ_JUMP
+	byte done;
+	bit q, whole;			/* all was quiet; all of n was seen */
+#ifdef BREAK_ACQ_ADVANCE
 	byte guess;
 #endif
 	byte tries;
 
 	do
-	:: atomic { state == S_END -> break }
-	:: atomic { turn != WRITER && state == S_START ->
+	:: atomic { state == END -> break }
+	:: atomic { turn != WRITER && state == OPEN && !lock -> observing = 1; state = ADVANCE }
+	:: atomic { turn != WRITER && state == ADVANCE ->
 		if
-		:: quiet -> tries++; assert(tries < 4 * NSB)
-		:: else
-		fi;
-		e = mem[EPO];		/* load-acquire, [RESET] */
-		c = 0; n = 0; id = 0; p = 0;
-		if
-#ifndef BREAK_ODD
-		:: e & 1		/* a reset goes on */
-#endif
-		:: else -> state = S_JUMP
-#ifdef BREAK_ACQ_EPOCH
-			; e = LATER
-#endif
-		fi }
-	:: atomic { turn != WRITER && state == S_JUMP ->
-		if
-		:: !done && quiet -> tries++; assert(tries < 4 * NSB)
+		:: need(A_CG, 0) && quiet -> tries++; assert(tries < 4 * NSB)
 		:: else
 		fi;
 		if
-#ifdef BREAK_ACQ_EPOCH
-		:: e == LATER -> e = mem[EPO];
-			if
-			:: e & 1 -> e = LATER
-			:: else
-			fi
+#ifdef BREAK_ACQ_ADVANCE
+		:: !(done & A_CG) && !guess -> guess = 1; bef = mem[BEF(0)]
+		:: !(done & A_CG) && !guess -> guess = 2; bef = mem[BEF(1)]
+		:: need(A_BEF, A_ENTRY) && guess == SLOT(m) + 1 -> done = done | A_BEF
 #endif
-#ifdef BREAK_ACQ_JUMP
-		:: !done && !guess -> guess = 1; bef = mem[BEF(0)]
-		:: !done && !guess -> guess = 2; bef = mem[BEF(1)]
-		:: need(J_BEF, J_FIND) && guess == nid + 1 -> done = done | J_BEF
-#endif
-		:: need(J_CG, 0) -> cg = observed; done = done | J_CG
-		:: need(J_FIND, J_CG) ->
-			find();
-			if
-			:: nid == NSB -> done = 0; cg = 0; m = 0; nid = 0
-			:: else -> done = done | J_FIND
-			fi
-		:: need(J_BEF, J_FIND) -> bef = mem[BEF(nid)]; done = done | J_BEF
-		:: need(J_GEN, N_JUMP) && e != LATER -> gen = mem[GEN(nid)]; done = done | J_GEN
-		:: need(J_EPO, N_JUMP) && e != LATER -> epo = mem[EPO]; done = done | J_EPO
+		:: need(A_FIRST, 0) -> e = mem[FST]; done = done | A_FIRST
+		:: need(A_CG, 0) -> now = observed; done = done | A_CG
+		:: need(A_BEF, A_ENTRY) -> bef = mem[BEF(SLOT(m))]; done = done | A_BEF
+		:: need(A_ID, A_ENTRY) -> nid = mem[ID(SLOT(m))]; done = done | A_ID
+		:: need(A_GEN, A_CHECK) -> gen = mem[GEN(SLOT(m))]; done = done | A_GEN
+		:: need(A_FIRST2, A_CHECK) -> f2 = mem[FST]; done = done | A_FIRST2
 		fi;
 		if
-		:: done == (J_CG | J_FIND | J_BEF | J_GEN | J_EPO) ->
-			if
-			:: epo != e -> state = S_START
-			:: epo == e && gen == m ->
-				assert(bef >= c);
-				c = bef; n = m; id = nid; p = 0; state = S_LOOK
-			:: else
-			fi;
-			done = 0; cg = 0; m = 0; nid = 0; bef = 0; gen = 0; epo = 0;
-#ifdef BREAK_ACQ_JUMP
+		:: done == A_ENTRY -> target()
+		:: done == A_ALL ->
+			arrive();
+#ifdef BREAK_ACQ_ADVANCE
 			guess = 0
 #endif
 		:: else
 		fi }
-	:: atomic { turn != WRITER && state == S_LOOK ->
+	:: atomic { turn != WRITER && state == LOOK ->
 		if
 		:: !done && quiet -> q = 1; tries++; assert(tries < 4 * NSB)
 		:: else
 		fi;
 		if
 		:: need(D_CG, 0) ->
-			cg = observed;
-			done = done | D_CG | (cg == n -> D_SIZE | D_NEXT : D_CM | D_CG2)
+			now = observed;
+			done = done | D_CG | (now == n -> D_SIZE : D_CM | D_CG2)
 		:: need(D_SIZE, N_CG) ->
 #ifdef BREAK_SIZE
 			end_ = mem[CM(id)] & (MARK - 1);
 #else
-			end_ = mem[SIZE(id)];
+			end_ = mem[SIZE(SLOT(n))];
 #endif
 			done = done | D_SIZE
-		:: need(D_NID, N_CG) -> nid = mem[NID(id)]; done = done | D_NID
-		:: need(D_CM, N_CG) -> cm = mem[CM(id)] & (MARK - 1); done = done | D_CM
+		:: need(D_CM, N_CG) -> end_ = mem[CM(id)] & (MARK - 1); done = done | D_CM
 		LOAD_WORD(0)
 		LOAD_WORD(1)
-		:: need(D_GEN, N_CHECK) -> gen = mem[GEN(id)]; done = done | D_GEN
-		:: need(D_EPO, N_CHECK) -> epo = mem[EPO]; done = done | D_EPO
-		:: need(D_CG2, N_CHECK | D_CG) -> cg2 = observed; done = done | D_CG2
-		:: need(D_BEF, N_CHECK | D_CG | D_NID) -> bef = mem[BEF(nid)]; done = done | D_BEF
-		:: need(D_GEN2, N_NEXT) -> gen2 = mem[GEN(nid)]; done = done | D_GEN2
-		:: need(D_EPO2, N_NEXT) -> epo2 = mem[EPO]; done = done | D_EPO2
+		:: need(D_GEN, N_CHECK) -> gen = mem[GEN(SLOT(n))]; done = done | D_GEN
+		:: need(D_FIRST, N_CHECK) -> f2 = mem[FST]; done = done | D_FIRST
+		:: need(D_CG2, N_CHECK) -> cg2 = observed; done = done | D_CG2
 		fi;
 		if
 		:: done == D_ALL -> judge()
@@ -1077,37 +969,40 @@ init {
 
 	atomic {
 		do
-		:: k < NSB ->
-			genk[k] = (k -> FAR(FIRST) : FIRST);
-			mem[GEN(k)] = genk[k];
-			mem[SIZE(k)] = SZ;
-			mem[NID(k)] = RING;
-			mem[WORD(k, 0)] = JUNK;
-			mem[WORD(k, 1)] = JUNK;
-			k++
+		:: k < NSB -> mem[WORD(k, 0)] = JUNK; mem[WORD(k, 1)] = JUNK; k++
 		:: else -> break
 		od;
 		k = 0;
 		do
-		:: k < RING -> ring[k] = k; k++
+		:: k < RING -> ring[k] = k; mem[SIZE(k)] = SZ; mem[ID(k)] = RING; k++
 		:: else -> break
 		od;
 		k = 0;
-		mem[CG] = FIRST;
-		run seen();
-		run task();
-#if IRQS
-		run irq();
+		slot[0] = SLOT(1); gen_of[0] = 1;
+		mem[GEN(SLOT(1))] = 1; mem[ID(SLOT(1))] = 0;
+		genk[SLOT(1)] = 1;
+		mem[CG] = 1; mem[FST] = 1;
+#if FULL
+		wr[0] = SZ; ent[0] = 1; cmk = SZ; total = 1; gcm[1] = SZ; mem[CM(0)] = SZ;
+		mem[WORD(0, 0)] = VAL(1, 0, 1); mem[WORD(0, 1)] = VAL(1, 1, 0);
 #endif
-#if NMIS
-		run nmi();
+		run seen(0);
+#if RESETS
+		run seen(1);
+#endif
+		run task();
+#if IRQS || NMIS
+		run nested(1);
+		run nested(2);
 #endif
 #if SWAPS
 		run consumer();
 #else
 		cdone = 1;
 #endif
+#if OBSERVERS
 		run observer();
+#endif
 #if OBSERVERS > 1
 		run observer();
 #endif

@@ -27,63 +27,50 @@ SUBBUF = 'tools/lib/tracemap/subbuf.h'
 ORDERS = [
     ('COMMIT', 'live', 'COMMIT', RING, 'rb_commit_page',
      r'\{', r'smp_wmb\(\)', r'->commit, write\)'),
-    ('LEFT', 'live', 'LEFT', RING, 'rb_commit_leave_page',
+    ('GONE', 'live', 'GONE', RING, 'rb_commit_leave_page',
      r'rb_live_leave\(', r'smp_store_release\((?=&cpu_buffer->commit_page)',
      r'->commit_page, next_page\)'),
-    ('LEFT', 'live', 'LEFT_RELEASE', RING, 'rb_swap_reader_page',
+    ('GONE', 'live', 'GONE_RELEASE', RING, 'rb_get_reader_page',
      r'(?:int|bool) ret;', r'smp_mb\(\)', r'->page->commit, 0\)'),
-    ('LEFT', 'live', 'LOSS_RELEASE', MAP, 'rb_mark_lost_events',
+    ('GONE', 'live', 'LOSS_RELEASE', MAP, 'rb_mark_lost_events',
      r'marks =|missed_events =', r'smp_mb\(\)', r'memcpy\(|local_set\('),
-    ('LEFT', 'live', 'ACQ_CP', RING, 'rb_get_reader_page',
+    ('GONE', 'live', 'ACQ_CP', RING, 'rb_get_reader_page',
      r'reader = cpu_buffer->reader_page', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
      r'rb_page_size\('),
-    ('LEFT', 'live', 'ACQ_CP', MAP, 'rb_consume_reader_page',
+    ('GONE', 'live', 'ACQ_CP', MAP, 'rb_consume_reader_page',
      r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
      r'rb_page_commit\(reader\)|rb_page_size\(reader\)'),
-    ('LEFT', 'live', 'ACQ_CP', MAP, 'rb_map_reader_page',
-     r'\{', r'smp_load_acquire\((?=&cpu_buffer->commit_page)',
-     r'rb_page_commit\(reader\)|rb_page_size\('),
     ('BACK', 'live', 'RESET_BACK', RING, 'reset_disabled_cpu_buffer',
      r'rb_reset_cpu\(', r'smp_mb\(\)', r'\}'),
-    ('ENTER', 'live', 'ENTER', LIVE, '__rb_live_enter',
-     r'next_page->live_id\]\.generation', r'smp_wmb\(\)', r'\}'),
-    ('LEAVE', 'live', 'LEAVE', LIVE, '__rb_live_leave',
-     r'index->commit_id, next->live_id', r'smp_wmb\(\)', r'&index->commit_generation, generation'),
+    ('ENTER', 'live', 'ENTER', LIVE, 'rb_live_enter',
+     r'entry->generation, generation', r'smp_wmb\(\)', r'entry->id, '),
+    ('LEAVE', 'live', 'LEAVE', LIVE, 'rb_live_leave',
+     r'->before, ', r'smp_store_release\((?=&live->index->commit_generation)',
+     r'->commit_generation, '),
+    ('LEAVE', 'live', 'ACQ_SPLICE', LIVE, 'rb_live_given_away',
+     r'\{', r'smp_load_acquire\((?=&live->index->commit_generation)', r'entry->id\)'),
     ('RESET', 'live', 'RESET_BEGIN', LIVE, 'rb_live_reset_begin',
-     r'index->epoch \+ 1', r'smp_wmb\(\)', r'\.generation, 0\)'),
-    ('RESET', 'live', 'RESET_BEGIN', LIVE, 'rb_live_reset_begin',
-     r'\.generation, 0\)', r'smp_wmb\(\)', r'\}'),
-    ('RESET', 'live', 'RESET_END', LIVE, 'rb_live_reset_end',
-     r'&index->commit_generation, generation', r'smp_wmb\(\)',
-     r'&index->epoch, index->epoch \+ 1'),
-    ('ARM', 'wait', 'ARM', OBSERVER, 'rb_live_set_pending',
-     r'live_pending, pending', r'smp_mb\(\)', r'rb_live_look_later\('),
-    ('ARM', 'wait', 'ARM', OBSERVER, 'rb_live_ask',
-     r'wait->commit, first->mark\.commit', r'smp_mb\(\)',
-     r'rb_live_see64\(&live->index->commit_generation'),
-    ('RESET', 'live', 'ACQ_EPOCH', HEADER, 'live__load_epoch',
-     r'index->epoch', r'live__read_barrier\(\)', r'return'),
-    ('RESET', 'live', 'ACQ_EPOCH', OBSERVER, 'rb_live_possible',
-     r'index->epoch\)', r'smp_rmb\(\)', r'rb_live_commit\('),
+     r'index->first, ', r'smp_wmb\(\)', r'\}'),
+    ('RESET', 'live', 'RESET_END', LIVE, 'rb_live_start_at',
+     r'before', r'smp_store_release\((?=&live->index->commit_generation)',
+     r'->commit_generation, '),
+    ('ARM', 'wait', 'ARM', OBSERVER, 'rb_sleepers_ask',
+     r'sleepers->mark, first->mark', r'smp_mb\(\)', r'index->commit_generation\)'),
+    ('ARM', 'wait', 'ARM', OBSERVER, 'rb_sleepers_ask',
+     r'\*pending, near', r'smp_mb\(\)', r'rb_observer_due\(first'),
+    ('CHECK', 'live', 'CHECK', OBSERVER, 'rb_live_commit',
+     r'rb_page_commit\(', r'smp_rmb\(\)', r'entry->generation\) != generation'),
     ('LEAVE', 'live', 'ACQ_CG', HEADER, 'live__load_newest',
      r'commit_generation', r'live__read_barrier\(\)', r'return'),
-    ('LEAVE', 'live', 'ACQ_JUMP', HEADER, 'live__jump',
-     r'\{', r'live__load_newest\(', r'live__find_above\('),
-    ('COMMIT', 'live', 'ACQ_CM', SUBBUF, 'subbuf__commit',
-     r'subbuf__load\(', r'__atomic_thread_fence\(__ATOMIC_ACQUIRE\)', r'return'),
+    ('CHECK', 'live', 'ACQ_ADVANCE', HEADER, 'live__advance',
+     r'\{', r'live__load_newest\(', r'entry->before\)'),
+    ('CHECK', 'live', 'CHECK_ADVANCE', HEADER, 'live__advance',
+     r'entry->id\)', r'live__holds\(', r'live__stand_at\('),
     ('CHECK', 'live', 'CHECK', HEADER, 'live__holds',
      r'\{', r'live__read_barrier\(\)', r'entry->generation\) == generation'),
-    ('CHECK', 'live', 'CHECK_NEXT', HEADER, 'live__next',
-     r'entry->before\)', r'live__holds\(', r'live__stand_at\('),
-    ('CHECK', 'live', 'CHECK_JUMP', HEADER, 'live__jump',
-     r'->before\)', r'live__holds\(', r'live__stand_at\('),
-    ('CHECK', 'live', 'CHECK', OBSERVER, 'rb_live_commit',
-     r'rb_page_commit\(', r'smp_rmb\(\)', r'== place->generation'),
+    ('COMMIT', 'live', 'ACQ_CM', SUBBUF, 'subbuf__commit',
+     r'subbuf__load\(', r'__atomic_thread_fence\(__ATOMIC_ACQUIRE\)', r'return'),
 ]
-
-# Where the base has a mapping, all of it is in RING, and every reader takes a page there.
-OF_ANY_READER = {'rb_swap_reader_page': 'rb_get_reader_page',
-                 'rb_map_reader_page': 'rb_get_reader_page'}
 
 
 def function(text, name):
@@ -129,11 +116,10 @@ def wrong(order, read):
 
 
 def orders_of(tree):
-    """The orders, at their places in this tree."""
+    """The orders, at their places in this tree: all is in RING where the base has a mapping."""
     if os.path.exists(f'{tree}/{MAP}'):
         return ORDERS
-    return [(*order[:3], RING if order[3] == MAP else order[3],
-             OF_ANY_READER.get(order[4], order[4]), *order[5:]) for order in ORDERS]
+    return [(*order[:3], RING if order[3] == MAP else order[3], *order[4:]) for order in ORDERS]
 
 
 def main(tree, top):

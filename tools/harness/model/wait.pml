@@ -1,162 +1,192 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * wait.pml: waiting for a mark on the live index; for spin.
+ * wait.pml: waiting for a mark on the live index, and the limit of wake-ups; for spin.
  *
- * Modelled: a writer's CPU, where an NMI that writes as well comes between any
- * two steps; waiters with marks of their own; the wake work on another CPU; the
- * timer of each waiter. What the writer stores is in its store buffer first:
- * others see it at any later time. TIMER is longer than any store stays there.
+ * Modelled: the watched CPU, where an NMI that writes comes between any two steps,
+ * and the irq_work between any two of the writer's; two waiters; the timer; a reset,
+ * by another CPU, and its work there. What the writer stores is in its store buffer
+ * first: others see it at any later time, but before the timer's time is over.
  *
- *	waiter	lock; register the mark; REFRESH; unlock
- *		sleep until woken; or give up: lock; remove it; REFRESH; unlock
- *		one that is held registers a later mark first; when that ends: lock;
- *		register its own; REFRESH; unlock
- *	REFRESH	look: wake all whose mark is reached, and remove their marks
- *		store the nearest mark, in two halves; smp_mb() [ARM]; store near:
- *		is that mark in the sub-buffer that events are committed to, as
- *		far as can be seen? smp_mb() [ARM]
- *		look again [LOOK]: reached: from the start
- *		if something was stored: start the timer [TIMER]
+ *	waiter	lock; erase its mark, and if nobody sleeps now, disarm; register the
+ *		mark, one that is reached at the place of the commit; REFRESH; unlock;
+ *		sleep until woken, or for a while; or close the file: lock; erase the
+ *		mark, and disarm as before; unlock
+ *	REFRESH	until nothing is left to do, nearest mark first:
+ *		nobody sleeps: disarm: no mark, the flag is off
+ *		reached: wake the waiter, BATCH of them in a round, without the lock.
+ *		A round takes a credit; if there is none, rest: disarm, and start the
+ *		timer for the end of the rest. Not reached, but no credit: rest
+ *		else arm: store mark; smp_mb() [ARM]; store the flag: has the commit
+ *		reached the mark's generation? smp_mb() [ARM]; look again; if
+ *		something was stored, and not by the irq_work: start the timer [TIMER]
  *	timer	lock; REFRESH; unlock
- *	work	lock; REFRESH; unlock
- *	writer	commit, discard or drop, as rb_end_commit() does; then, if near is
- *		set: compare the mark with the commit; if it is reached, or in
- *		another sub-buffer: near = false, and only then queue the work
- *		[CLEAR], which is a full barrier
- *		leaving a sub-buffer: store commit_generation, and only then load
- *		the mark's generation [LEAVE]; if that is entered: near = true
+ *	work	lock; take a credit, whether anybody is due or not; REFRESH; unlock
+ *	writer	commit, discard or drop, as rb_end_commit() does; then, if the flag is
+ *		set and the mark reached: clear the flag and queue the work, which is a
+ *		full barrier. Leaving a sub-buffer: store commit_generation, and only
+ *		then load the mark's generation [LEAVE]; if it is entered: set the flag
  *
- * [ARM] orders the waiter's stores before its look, and before the timer's
- * start. The writer has no barrier between its commit and its load of near:
- * what it committed before it could see near was stored before [ARM], so the
- * timer sees it. [CLEAR]: the work, or a waiter that the lock lets in after it,
- * may set near again, and the writer must not undo that. If it did, the timer
- * that each of them has started would find it, later than need be: no
- * waiter sleeps for ever then.
+ * The writer has no barrier between its commit and its load of the flag: what it
+ * committed before it could see the flag was stored before [ARM], so the timer sees
+ * it. The irq_work needs no timer: it looks at what its own CPU stored.
  *
- * What an NMI wrote while the task writes is committed when the task ends,
- * whether the task's own event is committed, discarded, or had no room: each
- * has to look afterwards. An event is one word of the two of a sub-buffer; one
- * that is discarded is taken back, unless another was written behind it. How
- * far the commit is, the writer loads in three steps: generation, commit_page,
- * commit word; an NMI may leave the sub-buffer before the last.
+ * A sub-buffer has two words, an event of the task one (or WORDS), one of an NMI one;
+ * one that is discarded is taken back, unless another was written behind it. What an
+ * NMI wrote while the task writes is committed when the task ends, however it does.
  *
- * Everything is explored: COMMITS events of the task and NMIS of the NMI, two
- * waiters, the one for the second word, the other for the third, which is the
- * first of the next sub-buffer: (1, 2) is half of either and behind both. With
- * GIVEUP=0 or 1, that waiter may give up at any time; 2: none does. A waiter
- * gives up, too, when nothing will come any more. With HOLD=0 or 1, that waiter is
- * held until any time, at a mark that is not reached.
+ * There are N = 2 slots: a mark is at most N generations ahead. A reset jumps by N + 2.
+ *
+ * Everything is explored: COMMITS events of the task and NMIS of the NMI; two waiters
+ * with marks AT0 and AT1, the second of which sets its mark LOOPS times; RESETS. With
+ * CLOSE=0 or 1, that waiter may close its file at any time; 3: both, 2: none. A waiter
+ * closes it, too, when nothing will come any more. A rest ends at any time.
  *
  * Properties
- *   - WAKE-6, WAKE-10: No invalid end state: no waiter whose mark is reached
- *     sleeps for ever.
+ *   - WAKE-6, WAKE-10, WAKE-15: No invalid end state: no waiter whose mark is reached
+ *     sleeps for ever, nor one whose buffer was reset.
  *   - WAKE-6: Nobody is woken before the mark is reached.
- *   - The timer is needed only for stores that were on their way: whom it wakes
- *     could not be seen to be reached when it was started.
- *   - The work runs at most once for each waiter and for each sub-buffer that
- *     was entered, and once more for each two halves of different marks.
- *   - With nobody registered the writer does nothing: the work may run in vain
- *     once for each sub-buffer entered, and nothing remains set but by that.
+ *   - WAKE-13: A waiter that is due is overtaken once at most.
+ *   - WAKE-19: Each round has a credit, and wakes BATCH waiters at most. Until a
+ *     round is tried, the writer queues the work once, an NMI once more, and neither
+ *     for a mark that it has seen during a rest.
  *   - When nobody writes, all that was written is committed.
  *
  * To see that the model is not blind, -DBREAK_... takes away one thing each:
- *	ARM LOOK TIMER LEAVE		what has this label
- *	AGAIN				a timer that sets near is not started again
- *	WORK_TIMER			the work starts no timer
- *	WORK_LOOK			the work does not look again
- *	NEAR NEAR_LEAVE			near is not set by a waiter, by the writer
- *					that leaves a sub-buffer
- *	STALE				a mark in another sub-buffer leaves near set
- *	NEXT				whoever wakes a waiter stores no next mark
- *	OTHERS				a waiter or timer wakes its own waiter only
- *	COMMITTED DISCARD DROP		the look at the end of such an event
- *	END				rb_end_commit() does not commit what came
- *					while it did
+ *	ARM TIMER LEAVE		what has this label
+ *	KEPT			a timer that runs is left as it is: it may be too early
+ *	WORK_LOOK		the work does not look again
+ *	REST			the timer is not started for the end of a rest
+ *	RESTING			a rest leaves mark and flag as they are
+ *	LIMIT			a waiter that is due is woken without a credit
+ *	VAIN			work that finds nobody due takes no credit
+ *	CLAMP			a mark that is reached stays where it is
+ *	NEAR NEAR_LEAVE		the flag is not set by a waiter, by a writer that leaves
+ *	DISMISS			whoever leaves as the last keeps the mark, and the writer
+ *				looks whether anybody sleeps
+ *	NEXT			whoever wakes a waiter arms no next mark
+ *	EARLY			to leave m reaches any mark in it
+ *	SIZE			only an event behind it does, not the end of m
+ *	JUMP			a reset jumps by N + 1
+ *	COMMITTED DISCARD DROP	the look at the end of such an event
+ *	END			rb_end_commit() does not commit what came while it did
  */
-#ifndef COMMITS
-#define COMMITS	2
-#endif
-#ifndef NMIS
-#define NMIS	1
-#endif
-#ifndef GIVEUP
-#define GIVEUP	2
-#endif
-#ifndef HOLD
-#define HOLD	2
-#endif
+#define BATCH	1
+#define N	2
 
 /* A place: a generation and what is committed in it: 0, 1 or 2 words */
 #define G(p)	((p) / 3)
 #define C(p)	((p) % 3)
 #define PLACE(g, c) (3 * (g) + (c))
 #define NONE	PLACE(15, 0)
-#define HELD	PLACE(14, 1)
 
-/* The writer's CPU */
+/* While nothing is committed to a sub-buffer, the last event ends in the one before. */
+#define ended(now)	(C(now) || !(now) -> (now) : PLACE(G(now) - 1, size[(G(now) - 1) % N]))
+#ifdef BREAK_EARLY
+#define last(now)	(now)
+#elif defined(BREAK_SIZE)
+#define last(now)	(C(now) -> (now) : 0)
+#else
+#define last(now)	ended(now)
+#endif
+#define reached(mark, now)	(last(now) >= (mark))
+#define near(mark, now)		((mark) < PLACE(G(now) + 1, 0))
+
+/* The watched CPU */
 byte pos;			/* committed: commit_generation, commit word */
 bit behind;			/* commit_page is not, where that generation is */
 byte tail;			/* written */
+byte ends[4];			/* where the records of a generation end that the tail left */
+byte size[N];			/* of a slot */
 bit committing;			/* by the task */
 bit came;			/* an NMI, since the task read commits */
-byte buffered;			/* near: 1 false, 2 true are in the store buffer */
-byte nnmi = NMIS;
+byte buffered;			/* the flag: 1 off, 2 on are in the store buffer */
+byte nnmi = NMIS, nreset = RESETS;
 bit idle;
-#define commit_place	(behind -> PLACE(G(pos), 2) : pos)
+#define commit_place	(behind -> PLACE(G(pos) - 1, size[(G(pos) - 1) % N]) : pos)
 
 /* What others see */
 byte seen_pos;
-byte wake_g = 15, wake_c;
-bit near, work;
-byte ran, left;		/* times the work ran, sub-buffers left */
+byte wmark = NONE;		/* the nearest mark */
+bit flag, work, away;
 
-/* The waiters; timer: the writer's stores it has to see, + 1 */
+/* The waiters; the timer: the writer's stores it has to see, + 1 */
 bit lock;
 byte mark[2] = NONE;
-bit woken[2], stale[2];
-byte timer[2], timer_seen[2];
+bit woken[2], due[2];		/* due: since a reset */
+byte over;			/* times that waiter 0 was overtaken while it was due */
+byte credit = BURST;
+byte owed;			/* times that the work was queued, and no round was tried since */
+bit resting;			/* and nothing was armed since */
+byte timer;
+bit stale;
+#define T_REST	255		/* it waits for the end of a rest */
 
-#define writer_near	(buffered -> buffered == 2 : near)
-#define nearest		(mark[0] < mark[1] -> 0 : 1)
+#define writer_flag	(buffered -> buffered == 2 : flag)
+#define nearest		(mark[0] <= mark[1] -> 0 : 1)
+
+chan to_work = [0] of { bit };
+chan work_done = [0] of { bit };
+
+#define flush								\
+	if								\
+	:: buffered -> flag = buffered - 1; buffered = 0; stale = 0	\
+	:: else								\
+	fi
 
 proctype seen()
 {
 end:	do
-	:: atomic { seen_pos < pos -> seen_pos++ }
-	:: atomic { buffered ->
-		near = buffered - 1; buffered = 0; stale[0] = 0; stale[1] = 0 }
+	:: atomic { seen_pos != pos ->
+		if
+		:: G(seen_pos) == G(pos) || C(seen_pos) < ends[G(seen_pos) % 4] -> seen_pos++
+		:: else -> seen_pos = PLACE(G(seen_pos) + 1, 0)
+		fi }
+	:: atomic { buffered -> flush }
 	od
 }
 
-/* A full barrier of the writer */
-inline drain()
+/* A rest ends, or a part of it */
+proctype clock()
 {
-	seen_pos = pos;
-	if
-	:: buffered -> near = buffered - 1; buffered = 0; stale[0] = 0; stale[1] = 0
-	:: else
-	fi
+end:	do
+	:: atomic { !credit -> credit++ }
+	od
 }
 
 /* -- The writer ------------------------------------------------------- */
 
-#ifdef BREAK_STALE
-#define enough(now, g, c)	((now) >= PLACE(g, c))
-#else
-#define enough(now, g, c)	((now) >= PLACE(g, c) || G(now) != (g))
-#endif
+/* The work is queued: a full barrier. */
+inline queue_work()
+{
+	seen_pos = pos;
+	buffered = 1;
+	flush;
+	if
+	:: !work -> work = 1; owed++; assert(owed <= 1 + (NMIS > 0))
+	:: else
+	fi
+}
+
+inline cross()
+{
+	ends[G(tail) % 4] = C(tail);
+	tail = PLACE(G(tail) + 1, 0)
+}
 
 inline nmi()
 {
 	nnmi--;
 	came = 1;
-	tail = (C(tail) == 2 -> tail + 2 : tail + 1);
+	if
+	:: C(tail) == 2 -> cross()
+	:: else
+	fi;
+	tail++;
 	if
 	:: !committing && G(tail) != G(pos) ->
-		left++;
+		size[G(pos) % N] = ends[G(pos) % 4];
 		if
-		:: G(tail) >= wake_g -> buffered = 2
+		:: near(wmark, tail) -> buffered = 2
 		:: else
 		fi
 	:: else
@@ -166,13 +196,12 @@ inline nmi()
 	:: else
 	fi;
 	if
-	:: writer_near && enough(commit_place, wake_g, wake_c) ->
-		buffered = 1; drain(); work = 1
-	:: else -> assert(!writer_near || wake_g != G(NONE))
+	:: writer_flag && PLACE(G(pos), C(commit_place)) >= wmark -> assert(!resting); queue_work()
+	:: else
 	fi
 }
 
-inline interrupts()
+inline nmis()
 {
 	do
 	:: break
@@ -180,39 +209,47 @@ inline interrupts()
 	od
 }
 
-inline load_wake_g()
+inline interrupts()
 {
-#ifndef BREAK_NEAR_LEAVE
-	g = wake_g
-#else
-	g = 15
-#endif
+	do
+	:: break
+	:: atomic { nnmi -> nmi() }
+	:: atomic { work -> to_work!0 }; work_done?_
+	od
 }
+
+#ifdef BREAK_NEAR_LEAVE
+#define load_mark()	w = NONE
+#elif defined(BREAK_DISMISS)
+#define load_mark()	w = (mark[nearest] == NONE -> NONE : wmark)
+#else
+#define load_mark()	w = wmark
+#endif
 
 inline leave()
 {
-	pos = PLACE(G(pos), 2);
+	pos = PLACE(G(pos), ends[G(pos) % 4]);
 	interrupts();
+	size[G(pos) % N] = C(pos);
 #ifdef BREAK_LEAVE
-	load_wake_g();
+	load_mark();
 	interrupts();
 #endif
-	atomic { pos++; left++; behind = 1 }
+	atomic { pos = PLACE(G(pos) + 1, 0); behind = 1 }
 	interrupts();
 	behind = 0;
 	interrupts();
 #ifndef BREAK_LEAVE
-	load_wake_g();
+	load_mark();
 	interrupts();
 #endif
 	if
-	:: G(pos) >= g -> buffered = 2
+	:: near(w, pos) -> buffered = 2
 	:: else
 	fi;
-	g = 0
+	w = 0
 }
 
-/* rb_end_commit(), rb_set_commit_to_write() */
 inline end_commit()
 {
 	do
@@ -242,32 +279,25 @@ inline end_commit()
 inline look()
 {
 	if
-	:: writer_near ->
+	:: writer_flag ->
 		interrupts();
 		now = G(pos);
 		interrupts();
-		c = G(pos);		/* commit_page */
+		c = G(commit_place);
+		interrupts();
+		c = (c == G(pos) -> C(pos) : size[c % N]);
+		interrupts();
+		atomic { w = wmark; late = resting };
 		interrupts();
 		if
-		:: c == G(pos) -> now = PLACE(now, C(pos))
-		:: c != G(pos) -> now = PLACE(now, 2)
-		:: c != G(pos) -> now = PLACE(now, 0)
-		fi;
-		c = 0;
-		interrupts();
-		if
-		:: g = wake_g; interrupts(); c = wake_c
-		:: c = wake_c; interrupts(); g = wake_g
-		fi;
-		interrupts();
-		if
-		:: enough(now, g, c) ->
+		:: c && PLACE(now, c) >= w ->
+			assert(!late);
 			buffered = 1;
 			interrupts();
-			atomic { drain(); work = 1 }
-		:: else -> assert(g != G(NONE))
+			atomic { queue_work() }
+		:: else
 		fi;
-		g = 0; c = 0; now = 0
+		c = 0; w = 0; now = 0; late = 0
 	:: else
 	fi
 }
@@ -276,232 +306,300 @@ inline look()
 #define E_DISCARD	2
 #define E_DROP		3
 
+/* After such an event the writer does not look. */
+#if defined(BREAK_COMMITTED)
+#define UNSEEN	E_COMMIT
+#elif defined(BREAK_DISCARD)
+#define UNSEEN	E_DISCARD
+#elif defined(BREAK_DROP)
+#define UNSEEN	E_DROP
+#else
+#define UNSEEN	0
+#endif
+
 inline event()
 {
 	committing = 1;
 	interrupts();
+	if
+	:: words = 1
+#if WORDS > 1
+	:: words = 2
+#endif
+	:: how = E_DROP
+	fi;
 	do
-	:: atomic { C(tail) != 2 -> tail++; at = tail };
+	:: atomic { !how && C(tail) + words <= 2 -> tail = tail + words; at = tail };
 		if
 		:: how = E_COMMIT
 		:: how = E_DISCARD;
 			interrupts();
 			atomic {
 				if
-				:: tail == at -> tail--
+				:: tail == at -> tail = tail - words
 				:: else
 				fi
 			}
 		fi;
 		break
-	:: C(tail) == 2 ->
-		/* the tail moves; what was before is committed */
-		tail++;
+	:: atomic { !how && C(tail) + words > 2 -> cross() };
+		/* what was before is committed */
 		interrupts();
 		end_commit();
 		interrupts();
 		committing = 1;
 		interrupts()
-	:: how = E_DROP; break
+	:: how == E_DROP -> break
 	od;
-	at = 0;
+	at = 0; words = 0;
 	interrupts();
 	end_commit();
 	interrupts();
 	if
-#ifdef BREAK_COMMITTED
-	:: how == E_COMMIT
-#endif
-#ifdef BREAK_DISCARD
-	:: how == E_DISCARD
-#endif
-#ifdef BREAK_DROP
-	:: how == E_DROP
-#endif
+	:: how == UNSEEN
 	:: else -> how = 0; look()
 	fi;
 	how = 0
 }
 
+#ifdef BREAK_JUMP
+#define JUMP	(N + 1)
+#else
+#define JUMP	(N + 2)
+#endif
+
+/* Writers are kept out. Another CPU does this, and queues work there. */
+inline reset()
+{
+	flush;
+	pos = PLACE(G(pos) + JUMP, 0); tail = pos; seen_pos = pos;
+	due[0] = (mark[0] != NONE); due[1] = (mark[1] != NONE);
+	nreset--;
+	away = 1
+}
+
 proctype cpu()
 {
-	byte n = COMMITS, now, g, c, at, how;
+	byte n = COMMITS, now, c, w, at, how, words;
+	bit late;
 
 	do
 	:: n ->
 		n--;
 		interrupts();
 		event()
-	:: else -> break
+	:: atomic { nreset -> reset() }
+	:: !n && !nreset -> break
 	od;
 	/* idle; no more NMI need come to help */
 	atomic { assert(pos == tail && !behind); idle = 1 }
 end:	do
 	:: atomic { nnmi -> nmi() }
 	:: nnmi -> nnmi = 0
+	:: atomic { work -> to_work!0 }; work_done?_
 	od
 }
 
-/* -- Waiters, timers, the work ---------------------------------------- */
-
-inline wake(i, by_timer)
-{
-	if
-	:: mark[i] != NONE && mark[i] <= now ->
-		assert(!by_timer || !timer_seen[i] || mark[i] >= timer_seen[i]);
-		mark[i] = NONE; woken[i] = 1; timer[i] = 0; stale[i] = 0; timer_seen[i] = 0;
-		woke = 1
-	:: else
-	fi
-}
-
-#define STORE_G		1
-#define STORE_C		2
-
-/* The nearest mark is stored, where it is another one. */
-inline plan()
-{
-	best = mark[nearest];
-	todo = (wake_g != G(best) -> STORE_G : 0) | (wake_c != C(best) -> STORE_C : 0);
-	stored = todo
-}
-
-inline store_mark()
-{
-	do
-	:: atomic { todo & STORE_G -> wake_g = G(best); todo = todo & ~STORE_G }
-	:: atomic { todo & STORE_C -> wake_c = C(best); todo = todo & ~STORE_C }
-	:: atomic { !todo -> break }
-	od
-}
-
-#ifdef BREAK_NEAR
-#define is_near		0
-#else
-#define is_near		(best != NONE && G(best) <= G(now))
-#endif
-
-inline store_near()
-{
-	if
-	:: atomic { near != is_near -> stored = 1 }
-		near = is_near
-	:: else
-	fi
-}
-
-inline start_timer()
-{
-	if
-	:: best != NONE && stored ->
-		timer[nearest] = pos + 1;
-		timer_seen[nearest] = seen_pos + 1;
-		stale[nearest] = (buffered != 0)
-	:: else
-	fi
-}
+/* -- Waiters, timer, work --------------------------------------------- */
 
 #define WAITER	0
 #define TIMER	1
 #define WORK	2
+#define AWAY	3
+
+/* The work on the watched CPU sees what that CPU stored, and NMIs come there. */
+#define sees(by)	((by) == WORK -> pos : seen_pos)
+inline step(by)
+{
+	if
+	:: by == WORK -> nmis()
+	:: else
+	fi
+}
+
+/* The work stores to the flag on the writer's CPU. */
+inline set_flag(by, value)
+{
+	flag = value;
+	if
+	:: by == WORK -> buffered = 0; stale = 0
+	:: else
+	fi
+}
+
+inline disarm(by)
+{
+	wmark = NONE;
+	set_flag(by, 0)
+}
+
+/* A round begins, if there is a credit. */
+inline take()
+{
+	owed = 0;
+	if
+	:: credit -> credit--; room = BATCH; granted = BATCH
+	:: else
+	fi
+}
+
+inline rest(by)
+{
+	resting = 1;
+#ifndef BREAK_RESTING
+	disarm(by);
+#endif
+#ifndef BREAK_REST
+	timer = T_REST; stale = 0
+#endif
+}
+
+inline wake(i)
+{
+	assert(ended(pos) >= mark[i] && granted);
+	granted--;
+	if
+	:: i == 1 && reached(mark[0], seen_pos) -> over++; assert(over <= 1)
+	:: i == 0 -> over = 0
+	:: else
+	fi;
+	mark[i] = NONE; woken[i] = 1; due[i] = 0
+}
 
 #ifdef BREAK_TIMER
 #define starts(by)	0
-#elif defined(BREAK_AGAIN)
-#define starts(by)	((by) != TIMER)
-#elif defined(BREAK_WORK_TIMER)
-#define starts(by)	((by) != WORK)
 #else
-#define starts(by)	1
+#define starts(by)	((by) != WORK)
 #endif
 
-#ifdef BREAK_LOOK
-#define looks(by)	((by) != WAITER)
-#elif defined(BREAK_WORK_LOOK)
+#ifdef BREAK_KEPT
+#define kept	1
+#else
+#define kept	0
+#endif
+
+#ifdef BREAK_WORK_LOOK
 #define looks(by)	((by) != WORK)
 #else
 #define looks(by)	1
 #endif
 
-inline arm(by)
+#ifdef BREAK_NEAR
+#define is_near		0
+#else
+#define is_near		near(best, now)
+#endif
+
+inline start_timer(by)
 {
-	again = (looks(by) && seen_pos >= best);
 	if
-	:: starts(by) && !again -> start_timer()
+	:: stored && starts(by) && !(kept && timer) -> timer = pos + 1; stale = (buffered != 0)
 	:: else
 	fi
 }
 
-inline wake_reached(by, self)
+/* Returns with "again" if the mark is reached. */
+inline look_again(by)
 {
-#ifdef BREAK_OTHERS
+	now = sees(by);
+	again = looks(by) && reached(best, now);
 	if
-	:: by == WORK || self == 0 -> wake(0, by == TIMER)
-	:: else
-	fi;
-	if
-	:: by == WORK || self == 1 -> wake(1, by == TIMER)
+	:: !again -> start_timer(by)
 	:: else
 	fi
-#else
-	wake(0, by == TIMER);
-	wake(1, by == TIMER)
+}
+
+inline arm(by)
+{
+#ifdef BREAK_ARM
+	atomic {
+		now = sees(by);
+		stored = (wmark != best || flag != is_near);
+		look_again(by)
+	};
+#endif
+	atomic { stored = (stored || wmark != best); wmark = best; resting = 0 };
+	step(by);
+	now = sees(by);		/* after smp_mb() [ARM] */
+	atomic {
+		if
+		:: (by == WORK -> writer_flag : flag) != is_near -> stored = 1; set_flag(by, is_near)
+		:: else
+		fi
+	};
+	step(by);
+#ifndef BREAK_ARM
+	atomic { look_again(by) }	/* after smp_mb() [ARM] */
 #endif
 }
 
 /* REFRESH, under the lock */
-inline refresh(by, self)
+inline refresh(by)
 {
 	do
-	:: atomic { now = seen_pos; wake_reached(by, self); plan() }
+	:: atomic {
+		now = sees(by); who = nearest; best = mark[who]; again = 0;
+		if
+		:: best == NONE -> disarm(by); break
+		:: best != NONE && reached(best, now) ->
+			if
+#ifdef BREAK_LIMIT
+			:: by == WAITER -> room = 1
+#endif
+			:: !room -> take()
+			:: else
+			fi;
+			if
+			:: room -> room--; wake(who); lock = 0
+			:: else -> rest(by); break
+			fi
+		:: else ->
+			room = 0;
+			again = 1;
+			if
+			:: !credit -> rest(by); break
+			:: else
+			fi
+		fi };
+		if
+		:: again ->
+			again = 0;
+			arm(by);
+			if
+			:: again
+			:: else -> break
+			fi
+		:: else ->
+			step(by);
 #ifdef BREAK_NEXT
-		if
-		:: woke -> todo = 0; break
-		:: else
-		fi;
-#endif
-#ifdef BREAK_ARM
-		atomic { stored = (todo || near != is_near); arm(by) }
-		store_mark();
+			atomic { !lock -> lock = 1; break }
 #else
-		store_mark();
-		now = seen_pos;		/* after smp_mb() [ARM] */
+			atomic { !lock -> lock = 1 }
 #endif
-		store_near();
-#ifndef BREAK_ARM
-		atomic { arm(by) }	/* after smp_mb() [ARM] */
-#endif
-		if
-#ifdef BREAK_OTHERS
-		:: again && (by == WORK || mark[self] <= seen_pos)
-#else
-		:: again
-#endif
-		:: else -> break
 		fi
 	od;
-	now = 0; best = 0; stored = 0; again = 0
+	atomic { now = 0; who = 0; best = 0; stored = 0; again = 0; room = 0; granted = 0; lock = 0 }
 }
 
-#define refresh_locals	byte now, best, todo, stored; bit again, woke
-
-inline fire(i)
-{
-	/* Whatever the writer stored before the start is seen */
-	atomic { !lock && timer[i] && seen_pos + 1 >= timer[i] && !stale[i] ->
-		lock = 1; timer[i] = 0 }
-	refresh(TIMER, i);
-	atomic { lock = 0; woke = 0; timer_seen[i] = (timer[i] -> timer_seen[i] : 0) }
-}
+#define refresh_locals	byte now, best, room, granted; bit who, again, stored
 
 proctype timers()
 {
 	refresh_locals;
 
 end:	do
-	:: fire(0)
-	:: fire(1)
+	:: atomic { !lock && timer && (timer == T_REST -> credit > 0 : seen_pos + 1 >= timer && !stale) ->
+		lock = 1; timer = 0 }
+		refresh(TIMER)
 	od
+}
+
+inline run_work(by)
+{
+#ifndef BREAK_VAIN
+	atomic { take() };
+#endif
+	refresh(by)
 }
 
 proctype works()
@@ -509,42 +607,67 @@ proctype works()
 	refresh_locals;
 
 end:	do
-	:: atomic { work && !lock -> work = 0; lock = 1 }
-		atomic { ran++; assert(ran <= 3 + left) }
-		refresh(WORK, 0);
-		atomic { lock = 0; woke = 0 }
+	:: atomic { to_work?_; work = 0 }
+		atomic { !lock -> lock = 1 }
+		run_work(WORK);
+		work_done!0
 	od
 }
 
-proctype waiter(byte me; byte at)
+#if RESETS
+proctype works_away()
 {
 	refresh_locals;
 
-	atomic { !lock -> lock = 1; mark[me] = (me == HOLD -> HELD : at) }
-	refresh(WAITER, me);
-	atomic { lock = 0; woke = 0 }
-#if HOLD != 2
-	if
-	:: me == HOLD ->
-		atomic { !lock -> lock = 1; mark[me] = at }
-		refresh(WAITER, me);
-		atomic { lock = 0; woke = 0 }
-	:: else
-	fi;
+end:	do
+	:: atomic { away && !lock -> away = 0; lock = 1 }
+		run_work(AWAY)
+	od
+}
 #endif
+
+inline dismiss()
+{
+	mark[me] = NONE;
+#ifndef BREAK_DISMISS
 	if
-	:: woken[me]
-	:: me == GIVEUP -> goto remove
-	:: idle && !nnmi && pos < at ->		/* nothing will come */
-remove:		atomic { !lock -> lock = 1; mark[me] = NONE; timer[me] = 0; stale[me] = 0; timer_seen[me] = 0 }
-		refresh(WAITER, me);
-		atomic { lock = 0; woke = 0 }
+	:: mark[nearest] == NONE -> disarm(WAITER)
+	:: else
 	fi
+#endif
+}
+
+proctype waiter(byte me; byte at; byte n)
+{
+	refresh_locals;
+
+	do
+	:: atomic { n && !lock -> n--; lock = 1; woken[me] = 0; dismiss() }
+		atomic {
+#ifndef BREAK_CLAMP
+		mark[me] = (reached(at, seen_pos) && at < seen_pos -> seen_pos : at)
+#else
+		mark[me] = at
+#endif
+		}
+		refresh(WAITER);
+		if
+		:: woken[me]
+		:: n && AGAIN	/* it polls with a timeout, and tells its position again */
+		:: atomic { (me == CLOSE || CLOSE == 3) && !lock -> dismiss(); due[me] = 0; break }
+		:: atomic { idle && !nnmi && !lock && mark[me] != NONE && !due[me] && ended(pos) < mark[me] ->
+			dismiss() }	/* nothing will come */
+		fi
+	:: !n -> break
+	od
 }
 
 init {
 	atomic {
-		run seen(); run cpu(); run timers(); run works();
-		run waiter(0, PLACE(0, 2)); run waiter(1, PLACE(1, 1))
+		run seen(); run clock(); run cpu(); run timers(); run works();
+#if RESETS
+		run works_away();
+#endif
+		run waiter(0, AT0, 1); run waiter(1, AT1, LOOPS)
 	}
 }

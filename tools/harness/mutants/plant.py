@@ -24,6 +24,11 @@ A list says of each fault:
 	model: MODEL BREAK	(the fault of the model that is this one; checks/model.sh tries it)
 	survives: why nothing finds it			(if that is so)
 	survives elsewhere: why on another base		(if that is so)
+	old: TEXT
+	new: TEXT
+
+or, where one of the two has several lines,
+
 	old:
 	TEXT
 	new:
@@ -31,7 +36,7 @@ A list says of each fault:
 	end
 
 TEXT is whole lines or a part of one line; it is once in the file as it is compiled
-("old 2:" is its second occurrence). An old text that ends in ; or } is statements, of
+("old 2:" is its second occurrence). Without "new:", it is removed. An old text that ends in ; or } is statements, of
 which no declaration is used behind them, any other one is an expression. The new text of
 statements may be empty, and that of a race may wait where the race is, by udelay() or
 msleep(). Faults may share a text, or one may be inside another's.
@@ -152,10 +157,13 @@ def read_list(path, faults):
                 else:
                     part = 'new' if line == 'new:' else None
                 continue
-            found = re.match(r'old(?: (\d+))?:$', line)
+            found = re.match(r'(old|new)(?: (\d+))?:(?: (.+))?$', line)
             if found and fault:
-                fault.which = int(found[1] or 1)
-                part = 'old'
+                fault.which = int(found[2] or fault.which)
+                if found[3]:
+                    getattr(fault, found[1]).append(found[3])
+                else:
+                    part = found[1]
             elif line.startswith('fault ') and len(line.split()) == 3:
                 fault = Fault(*line.split()[1:])
                 faults.append(fault)

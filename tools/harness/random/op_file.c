@@ -50,8 +50,11 @@ static bool choose_open(struct order *o)
 	o->flags = O_RDONLY;
 	if (!storm || one_in(2))
 		o->flags |= O_NONBLOCK;
-	if (o->value == RAW && one_in(3))
+	if ((o->value == RAW && one_in(3)) || (o->value == LIVE && one_in(8)))
 		o->flags |= O_RDWR;
+	/* It empties "trace", and does nothing to the others. */
+	if (o->value != TRACE && o->value != PIPE && one_in(8))
+		o->flags |= O_TRUNC;
 	return true;
 }
 
@@ -85,7 +88,7 @@ static enum tri pipe_taken(int inst, int cpu)
 	return unless_storm(NO);
 }
 
-/* LIVE-14, LIVE-15 */
+/* LIVE-3, LIVE-8, LIVE-14, LIVE-15 */
 static const char *judge_open(const struct order *o, const struct answer *a)
 {
 	const char *bad;
@@ -96,6 +99,7 @@ static const char *judge_open(const struct order *o, const struct answer *a)
 	if (o->value == PIPE)
 		why(pipe_taken(o->inst, o->cpu), EBUSY);
 	if (o->value == LIVE) {
+		why(is(o->flags & (O_RDWR | O_TRUNC)), EACCES);
 		why(snapshot_users(o->inst), EBUSY);
 		why(unless_storm(NO), ENOMEM);
 		why(unless_storm(NO), EINVAL);	/* of an instance made while the CPU was away */

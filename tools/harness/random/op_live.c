@@ -30,8 +30,8 @@ static bool an_observer(struct order *o)
 
 /* ---- WAIT ---- */
 
-enum { AT_WRITER, LONG_AGO, ANYWHERE, SMALLER, LARGER, LARGER_UNKNOWN, WITH_FLAG,
-       NO_POINTER, BAD_POINTER, NR_POSITIONS };
+enum { AT_WRITER, LONG_AGO, ANYWHERE, SMALLER, LARGER, LARGER_UNKNOWN, NO_POINTER,
+       BAD_POINTER, NR_POSITIONS };
 
 static bool choose_wait(struct order *o)
 {
@@ -50,7 +50,6 @@ static int position_at_writer(struct trace_live_position *p, int fd)
 
 	if (index == MAP_FAILED)
 		return -errno;
-	p->epoch = __atomic_load_n(&index->epoch, __ATOMIC_ACQUIRE);
 	p->generation = __atomic_load_n(&index->commit_generation, __ATOMIC_ACQUIRE);
 	munmap(index, PAGE);
 	return 0;
@@ -68,18 +67,16 @@ static void perform_wait(const struct order *o, struct answer *a)
 	/* Another file has none, and says so below. */
 	position_at_writer(&arg.p, fd_of(o));
 	if (o->value == LONG_AGO)
-		arg.p.generation = 1;
+		arg.p.generation = o->at & 1;
 	if (o->value == ANYWHERE) {
-		arg.p.epoch += o->at & 3;
-		arg.p.generation += o->at >> 2 & 3;
-		arg.p.read = o->at >> 4;
+		arg.p.generation += o->at & 3;
+		arg.p.read = o->at >> 2;
 	}
 	if (o->value == SMALLER)
 		arg.p.size -= 8;
 	if (o->value == LARGER || o->value == LARGER_UNKNOWN)
 		arg.p.size = sizeof(arg);
 	arg.later = o->value == LARGER_UNKNOWN;
-	arg.p.flags = o->value == WITH_FLAG;
 	note(a, ioctl(fd_of(o), TRACE_LIVE_IOCTL_SET_POSITION, pointer));
 }
 
@@ -95,10 +92,9 @@ static const char *judge_wait(const struct order *o, const struct answer *a)
 		return judged(a);
 	}
 	why(is(o->value == NO_POINTER || o->value == BAD_POINTER), EFAULT);
-	why(is(o->value == SMALLER || o->value == WITH_FLAG), EINVAL);
+	why(is(o->value == SMALLER), EINVAL);
 	why(is(o->value == LARGER_UNKNOWN), E2BIG);
-	/* While the buffer is emptied, the epoch is odd. */
-	why(o->value == ANYWHERE ? MAYBE : unless_storm(NO), EINVAL);
+	why(o->value == ANYWHERE ? MAYBE : NO, EINVAL);
 	bad = judged(a);
 	if (!bad && !a->err)
 		f->watches = true;
@@ -162,7 +158,7 @@ static void perform_watch(const struct order *o, struct answer *a)
 	if (!ret)
 		ret = follow(&ob);
 	after = stat_sum(o->inst, o->cpu);
-	if (!ret && ob.first + ob.seen + ob.missed != ob.count)
+	if (!ret && ob.before + ob.seen + ob.missed != ob.count)
 		strcpy(a->complaint, "seen and missed are not all there was");
 	if (!ret && !storm && before == after && ob.count != (uint64_t)after)
 		snprintf(a->complaint, sizeof(a->complaint), "an observer counts %llu of %ld",

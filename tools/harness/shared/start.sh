@@ -18,6 +18,9 @@ logs=$cache/logs
 mkdir -p "$logs"
 cache=$(cd "$cache" && pwd)
 
+# In our own builds of the library and the command a warning is an error.
+export WERROR=1
+
 # Whoever runs this may have settings of their own for grep, sort and git.
 export LC_ALL=C
 # What make test ARCH= names is no business of the kernel's Makefile.

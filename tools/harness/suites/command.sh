@@ -4,8 +4,8 @@
 # suites/command.sh [NAME...]: the tracemap command in the guest, by the scripts
 # tools/tracing/tracemap/tests/NAME.guest; without a name all of them, and the
 # same script on three kernels ("same"; "stat"; "flow"; "top"; "record", whose files, and
-# those of "snap" and "consume", are read here by trace-cmd report then). "consume" is what
-# "snap" does on the two that have no live view.
+# those of "snap", are read here by trace-cmd report then). "no_view" is what "snap" says on
+# the two that have no live view.
 #
 # KERNELS= picks some of the three for "record", "stat", "flow" and "top".
 #
@@ -133,17 +133,6 @@ run_snap()
 	and_files "$work/snap" run snap
 }
 
-run_consume()
-{
-	local kernel status=0
-	step "building tracemap for this machine" tracemap-here build_here
-	for kernel in ${KERNELS:-stock 6.12}; do
-		[ "$kernel" != ours ] || continue
-		files_on "$kernel" consume || status=1
-	done
-	return $status
-}
-
 # run_everywhere NAME: where the figures come from differs, and what they say does not.
 run_everywhere()
 {
@@ -164,7 +153,7 @@ run_test()
 	stat|flow|top) run_everywhere "$1" ;;
 	record)	run_record ;;
 	snap)	run_snap ;;
-	consume) run_consume ;;
+	no_view) KERNELS='stock 6.12' run_everywhere no_view ;;
 	*)	run "$1" ;;
 	esac
 }

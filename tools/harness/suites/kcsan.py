@@ -107,15 +107,11 @@ class Series:
 
 # What the series took out of a function of the stock kernel, or put beside it.
 STOCK_NAMES = {
-    'rb_commit_full_pages': 'rb_set_commit_to_write',
-    'rb_commit_last_page': 'rb_set_commit_to_write',
     'rb_commit_leave_page': 'rb_set_commit_to_write',
-    'rb_commit_left_page': 'rb_set_commit_to_write',
     'rb_commit_page': 'rb_set_commit_to_write',
     'rb_end_commit_slow': 'rb_end_commit',
     'rb_new_reader_page': 'rb_get_reader_page',
     'rb_reader_page_given_away': 'rb_get_reader_page',
-    'rb_swap_reader_page': 'rb_get_reader_page',
     'rb_wake_somebody': 'rb_wakeups',
 }
 

@@ -21,7 +21,6 @@
 # Of each test, the cheapest first: its folder in tools/, make's name for it, its program.
 all_tests='
 lib/tracemap		losses_test	losses_test
-tracing/tracemap	shown		shown_test
 tracing/tracemap	undo		undo_test
 tracing/tracemap	snap		snap_test
 lib/tracemap		trace_dat_zstd_test	trace_dat_zstd_test

@@ -3,7 +3,8 @@
 #
 # suites/terminal.sh: tracemap stat and top on a terminal: the console of a guest, in
 # tmux, which tells what is on it. The console does not know its size: the
-# guest's stty is what resizes it.
+# guest's stty is what resizes it. Beside top a writer goes on, so that it has
+# events to show.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
@@ -37,17 +38,21 @@ until_so()
 
 shows() { screen | grep -E -- "$1" >/dev/null; }
 shows_not() { ! shows "$1"; }
-is_table() { [ "$(flag alternate_on)" = 1 ] && shows '^ +0 \['; }
+is_table() { [ "$(flag alternate_on)" = 1 ] && shows 'RATE/S +COUNT +SHARE'; }
 is_shell() { [ "$(flag alternate_on)" = 0 ] && shows '^guest> *$'; }
-width_of_bar() { screen | sed -n 's/^ *0 \[\([^]]*\)\].*/\1/p' | awk '{ print length($0) }'; }
 lines_used() { screen | awk 'NF { n = NR } END { print n + 0 }'; }
 has_lines() { is_table && [ "$(lines_used)" -le "$1" ]; }
-has_bar() { is_table && [ "$(width_of_bar)" = "$1" ]; }
 
-# begin COMMAND: a clean screen, the command, its table.
+# The title has the width of the screen.
+has_columns() { is_table && [ "$(screen | awk 'NR == 1 { print length($0) }')" = "$1" ]; }
+
+# What the writer does, with bars of its history.
+shows_events() { shows '(#|█).* ftrace:print$'; }
+
+# begin COMMAND: a clean screen, the writer, the command, its table.
 begin()
 {
-	run "clear; stty rows $rows cols $columns; echo what was there; $1"
+	run "clear; stty rows $rows cols $columns; echo what was there; sh ./marks & $1"
 	until_so is_table
 }
 
@@ -62,18 +67,24 @@ restored()
 	shows '[^-]icanon' && shows ' echo ' && shows '^what was there'
 }
 
-shows_table()
+# stat needs no more of the terminal than that it shows lines.
+prints_tables()
 {
-	begin './tracemap stat -i stat -d 0.5'
-	until_so has_all
+	run 'clear; ./tracemap stat -i stat -n 2; echo status $?'
+	until_so shows '^status 0'
 	screen
+	[ "$(flag alternate_on)" = 0 ] && shows '^[0-9:]+ cpu fill%' &&
+		shows '^stat +0 .* 20000$' && shows '^stat +all ' && shows EBUSY
 }
 
-has_all()
+shows_table()
 {
-	shows '^ +0 \[#+ *\] +[0-9]+%' && shows '^ +1 \[ *\] +0%' &&
-		shows 'tracemap stat.*[0-9]:[0-9][0-9]:[0-9][0-9]$' && shows 'EVENTS/S' &&
-		shows 'EBUSY' && shows '20.0k  -$' && has_bar 14
+	begin './tracemap top -i stat -d 0.5'
+	until_so has_columns $columns
+	until_so shows_events
+	screen
+	shows 'tracemap top.*[0-9]:[0-9][0-9]:[0-9][0-9]$' && shows '^Instance stat, ' &&
+		shows 'HISTORY' && shows ' \(all\)$'
 }
 
 has_colours() { T capture-pane -t guest -p -e | grep $'\033\[3[123]m' >/dev/null; }
@@ -82,68 +93,53 @@ quits_by() { keys "$1"; restored; }
 
 follows_size()
 {
-	begin 'sh ./later stty -F /dev/hvc0 rows 6 cols 80 & ./tracemap stat -i stat -d 0.5'
-	until_so has_lines 6
-	until_so has_bar 10
+	begin 'sh ./later stty -F /dev/hvc0 rows 4 cols 70 & ./tracemap top -i stat -d 0.5'
+	until_so has_columns 70
+	until_so has_lines 4
 	screen
-	keys q && restored
-	begin 'sh ./later stty -F /dev/hvc0 rows 30 cols 96 & ./tracemap stat -i stat -d 0.5'
-	until_so has_bar 10
 	keys q && restored
 }
 
+# Of the names, which are in order, the first ones, or the last ones.
+shows_first() { shows ' sched:[a-z_]+$' && shows_not ' timer:[a-z_]+$'; }
+shows_last() { shows ' timer:[a-z_]+$' && shows_not ' sched:[a-z_]+$'; }
+
 scrolls()
 {
-	run 'clear; stty rows 6 cols 100; echo what was there; ./tracemap stat -i stat'
-	until_so shows '^The|^Instance'
+	rows=6 begin './tracemap top -e sched -e timer -d 0.5'
+	keys n
+	until_so shows_first
 	screen
-	shows_not '^ all' || return 1
 	keys End
-	until_so shows '^ all'
+	until_so shows_last
 	keys Home
-	until_so shows_not '^ all'
-	shows '^read from the live index' || return 1
-	keys Down
-	until_so shows_not '^read from the live index'
-	shows '^Instance' && keys q && restored
+	until_so shows_first
+	keys Down Down Down Down Down Down Down Down Down Down Down Down Down Down Down Down
+	until_so shows_last
+	keys q && restored
 }
 
 ends_on_term()
 {
-	begin 'sh ./later killall tracemap & ./tracemap stat -i stat'
+	begin 'sh ./later killall tracemap & ./tracemap top -i stat'
 	restored
 }
 
 stops_and_goes_on()
 {
-	begin './tracemap stat -i stat'
+	begin './tracemap top -i stat -d 0.5'
 	keys C-z
 	until_so shows 'Stopped'
 	restored
-	run 'stty rows 12 cols 90; fg'
-	until_so has_lines 12
+	run 'clear; echo what was there; stty rows 4 cols 90; fg'
+	until_so has_columns 90
+	until_so has_lines 4
 	keys q && restored
 }
 
-helps()
-{
-	begin './tracemap stat -i stat -d 0.5'
-	keys '?'
-	until_so shows 'this help'
-	keys x
-	until_so is_table
-	keys e
-	until_so shows 'sorted by events/s'
-	keys q && restored
-}
-
-is_top() { [ "$(flag alternate_on)" = 1 ] && shows 'COUNT +SHARE'; }
-
-# The writer goes on while it counts.
 counts()
 {
-	run "clear; stty rows $rows cols $columns; echo what was there; sh ./marks & ./tracemap top -i stat -d 0.5"
-	until_so is_top
+	begin './tracemap top -i stat -d 0.5'
 	until_so shows '[1-9][0-9]* +[0-9.k]+ 100.0% .* ftrace:print$'
 	screen
 	keys /
@@ -161,15 +157,16 @@ counts()
 
 dumb()
 {
-	run 'clear; TERM=dumb ./tracemap stat -i stat -n 1 2>/dev/null; echo dumb $?'
+	run 'clear; sh ./marks & TERM=dumb ./tracemap top -i stat --duration 5; echo dumb $?'
 	until_so shows '^dumb 0'
 	screen
-	[ "$(flag alternate_on)" = 0 ] && shows '^time ' && shows ' stat +all '
+	[ "$(flag alternate_on)" = 0 ] && shows '^time +rate/s' && shows ' ftrace:print$'
 }
 
 no_colours()
 {
-	begin 'NO_COLOR=1 ./tracemap stat -i stat'
+	begin 'NO_COLOR=1 ./tracemap top -i stat -d 0.5'
+	until_so shows_events
 	! has_colours || return 1
 	keys q && restored
 }
@@ -220,17 +217,17 @@ guest_scripts
 trap 'T kill-server 2>/dev/null || :; rm -rf "$work"' EXIT
 echo 1..14
 check "the guest has a terminal" start_guest
-check "the table is on the screen" shows_table
-check "it has colours" has_colours
+check "stat prints tables, and nothing else" prints_tables
+check "top has its table on the screen" shows_table
+check "it has colours" until_so has_colours
 check "q ends it, and the terminal is as it was" quits_by q
 check "a resized terminal is followed" follows_size
 check "what does not fit is scrolled to" scrolls
-begin './tracemap stat -i stat' >/dev/null
+begin './tracemap top -i stat' >/dev/null
 check "Ctrl-C ends it, and the terminal is as it was" quits_by C-c
 check "SIGTERM ends it, and the terminal is as it was" ends_on_term
 check "Ctrl-Z gives the terminal back, fg takes it again" stops_and_goes_on
 check "NO_COLOR is respected" no_colours
-check "? helps, and keys sort" helps
-check "top counts, filters, sorts and helps" counts
+check "it counts, filters, sorts and helps" counts
 check "a dumb terminal gets rows" dumb
 check "the guest's kernel has nothing to complain of" guest_is_well

@@ -10,7 +10,7 @@
 
 static void reset(int cpu)
 {
-	/* First: whoever sees the new epoch sees that it is one of these. */
+	/* First: whoever sees the reset sees that it is one of these. */
 	add(shared->live_resets, 1);
 	if (below(2))
 		instance_write(&this_round.ti, "trace", "");

@@ -3,9 +3,9 @@
  * An observer of a CPU. It goes through all acts of a round.
  *
  * In an act without resets it has to see every number the writers gave out, or
- * be told exactly how many it missed, and where. A reset of running writers ends
- * an epoch at a place nobody knows: what was seen and missed in it can not be more than
- * the numbers given out, and those of the next epoch go on behind.
+ * be told exactly how many it missed, and where. A reset of running writers comes
+ * at a place nobody knows: what was seen and missed before it can not be more than
+ * the numbers given out, and those after it go on behind.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -21,7 +21,7 @@ struct observer {
 	struct order		order;
 	int			fd, cpu, speed, act;
 	bool			emptied;	/* before this act, and that was not seen yet */
-	uint64_t		past;		/* events of this act's epochs that are over */
+	uint64_t		past;		/* events of this act before its last reset */
 	unsigned char		*copy;
 };
 
@@ -40,12 +40,12 @@ complain(const struct observer *ob, enum fault fault, const char *fmt, ...)
 	     ob->o.final);
 }
 
-/* LIVE-29: Each event of an epoch was before it started, or seen, or missed. */
+/* LIVE-29: Each event since the last reset was before it started, or seen, or missed. */
 static void check_sum(const struct observer *ob, const struct live_observer *o, uint64_t all)
 {
-	if (o->first + o->seen + o->missed != all)
-		complain(ob, NOT_EXACT, "first %llu + seen %llu + missed %llu is not %llu",
-			 (unsigned long long)o->first, (unsigned long long)o->seen,
+	if (o->before + o->seen + o->missed != all)
+		complain(ob, NOT_EXACT, "before %llu + seen %llu + missed %llu is not %llu",
+			 (unsigned long long)o->before, (unsigned long long)o->seen,
 			 (unsigned long long)o->missed, (unsigned long long)all);
 }
 
@@ -94,7 +94,7 @@ static void order_attach(struct observer *ob)
 	order_begin(&ob->order, calm);
 	if (!calm)
 		memset(ob->order.known, 0, sizeof(ob->order.known));
-	ob->order.budget = ob->o.first;
+	ob->order.budget = ob->o.before;
 	ob->emptied = false;
 	ob->past = 0;
 }
@@ -108,7 +108,7 @@ static bool reattach(struct observer *ob)
 	return true;
 }
 
-/* The epoch of @was is over. */
+/* All counts of @was have restarted. */
 static void after_reset(struct observer *ob, const struct live_observer *was)
 {
 	check_sum(ob, was, was->count);
@@ -251,7 +251,7 @@ static void wait_for_more(struct observer *ob)
 /* @nothing: there was nothing to be seen. */
 static void pause_a_while(struct observer *ob, bool nothing)
 {
-	if (ob->speed == WAITER && nothing && !(ob->o.epoch & 1))
+	if (ob->speed == WAITER && nothing)
 		wait_for_more(ob);
 	else if (ob->speed == SLOW && !below(3))
 		sleep_ms(below(60));
@@ -277,7 +277,7 @@ static void account_numbers(struct observer *ob)
 		unseen += counts[ctx] - ob->order.next[ctx];
 	}
 	if (ob->past + ob->o.count > given)
-		complain(ob, NOT_EXACT, "%llu in the epochs before, %llu in this one of %llu",
+		complain(ob, NOT_EXACT, "%llu before the reset, %llu after it of %llu",
 			 (unsigned long long)ob->past, (unsigned long long)ob->o.count,
 			 (unsigned long long)given);
 	if (ob->order.strict &&

@@ -20,12 +20,14 @@ out=$top/build/bench
 kernels='stock before before_writer ours mainline newer'
 
 # The tables of each kernel: what the document shows of it. Stock 6.1 has no mapping,
-# and those before the live view and the topic writer are there to be written to.
+# and those before the live view and the topic writer are there to be written to, the
+# former also to tell what memory the live index takes.
 tables_of()
 {
 	case $1 in
 	stock)		echo drain writer wakeup ring_buffer_benchmark ;;
-	before*)	echo writer ring_buffer_benchmark ;;
+	before)		echo writer index ring_buffer_benchmark ;;
+	before_writer)	echo writer ring_buffer_benchmark ;;
 	ours)		echo drain library growth get_reader peers writer map index wakeup loss \
 				ring_buffer_benchmark merge ;;
 	mainline|newer)	echo drain get_reader writer map wakeup ring_buffer_benchmark ;;
@@ -200,5 +202,5 @@ cp "$work/results" "$out/results.txt"
 say "-- the results: $out/results.txt ($SECONDS s)"
 [ "$failed" -eq 0 ] || die "not everything was measured: no document is made"
 "$harness/bench/report.py" "$out/results.txt" "$out"
-"$harness/bench/charts.sh" "$out/ring-buffer-map-bench.rst" "$out/ring-buffer-map-bench"
-say "-- the document: $out/ring-buffer-map-bench.rst"
+"$harness/bench/charts.sh" "$out/costs.rst" "$out/costs"
+say "-- the document: $out/costs.rst"

@@ -110,7 +110,9 @@ verify_config()
 configure()
 {
 	merge_fragments >"$build/wanted.config"
-	kmake KCONFIG_ALLCONFIG="$build/wanted.config" allnoconfig && verify_config
+	# allnoconfig would leave out the live view, which is there by default where it can be.
+	{ cat "$build/wanted.config"; echo CONFIG_RING_BUFFER_LIVE=y; } >"$build/all.config"
+	kmake KCONFIG_ALLCONFIG="$build/all.config" allnoconfig && verify_config
 }
 
 compile()

@@ -91,7 +91,7 @@ for t in "${topics[@]}"; do
 	nr=$((nr + 1))
 	for p in $(topic_patches "$t"); do commit_patch "$p" "$work/repo" -s; done
 	in_repo tag "end-of-$t"
-	[[ " ${wanted[*]} " != *" $t "* ]] || mail_topic "$t" "$before" "$out/$nr-$t"
+	[[ " ${wanted[*]} " != *" $t "* ]] || mail_topic "$t" "$before" "$out/$(printf %02d "$nr")-$t"
 	before+=" $t"
 done
 say "-- ${#wanted[@]} topics, $(find "$out" -name '0*.patch' | wc -l) patches; on the unpacked source, once it is in git: git am $out/*/*.patch"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A run as documents: JSON, the page of the kernel's documentation, and the README's table."""
+"""A run as documents: JSON, the page costs.rst, and the README's table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .targets import targets_table
 from .text import Table, markdown_table, rst, rst_heading, rst_table, wrapped
 from .ways import WAYS
 
-NAME = "ring-buffer-map-bench"
+FOLDER = "tools/harness/bench"
+NAME = "costs"
 BEGIN = "<!-- bench: begin -->\n"
 END = "<!-- bench: end -->\n"
 
@@ -22,7 +23,7 @@ them, by `read(2)`; it can pass them on unseen, by `splice(2)`; or the program c
 and read the events where they are. This page says what each of these costs, beside the cost of
 parsing alone, which is the floor, and what the traced program pays for writing the events. It says
 the same of the mapping that mainline has had since Linux 6.10, and of perf and BPF, which a program
-might use instead. Documentation/trace/ring-buffer-map.rst describes the mapping of this series."""
+might use instead. `Documentation/trace/ring-buffer-map.rst` describes the mapping of this series."""
 
 UNITS = {
     "instructions": """\
@@ -47,7 +48,7 @@ In a clone of the project, on Debian 12::
 	make bench
 
 builds the kernels, runs everything, and leaves this page with its
-charts in `build/bench`. `make bench-keep` takes them from there to `Documentation/trace`."""
+charts in `build/bench`. `make bench-keep` takes them from there to `tools/harness/bench`."""
 
 
 def rst_ways() -> str:
@@ -61,7 +62,7 @@ def rst_section(table: Table) -> str:
     """A table with its heading, and its chart."""
     parts = [rst_heading(table.title, "-"), wrapped(rst(table.how)) + "\n", rst_table(table)]
     if table.chart:
-        parts.append(f".. kernel-figure:: {NAME}/{table.chart}.svg\n   :alt: {table.caption}\n\n"
+        parts.append(f".. figure:: {NAME}/{table.chart}.svg\n   :alt: {table.caption}\n\n"
                      f"   {table.caption}\n")
     return "\n".join(parts)
 
@@ -74,7 +75,7 @@ def all_tables(results: Results) -> list[Table]:
 
 
 def rst_document(results: Results) -> str:
-    """The page for Documentation/."""
+    """The page costs.rst."""
     title = "What a trace ring buffer costs"
     guests = machine(results)
     parts = [".. SPDX-License-Identifier: GPL-2.0\n",
@@ -96,7 +97,7 @@ def readme_section(results: Results) -> str:
     how = (f"{table.how} Mainline is Linux {results.meta('mainline', 'version')}, this "
            f"series is on {results.meta('ours', 'version')}.")
     return "\n".join([f"{table.title}:\n", markdown_table(table), f"{wrapped(how, 120)}\n",
-                      f"![{chart.caption}](Documentation/trace/{NAME}/{chart.chart}.svg)\n"])
+                      f"![{chart.caption}]({FOLDER}/{NAME}/{chart.chart}.svg)\n"])
 
 
 def write_report(results: Results, folder: Path) -> None:
@@ -117,4 +118,4 @@ def keep(results: Results, top: Path) -> None:
     before, rest = readme.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     readme.write_text(before + BEGIN + readme_section(results) + END + after, encoding="utf-8")
-    (top / f"Documentation/trace/{NAME}.rst").write_text(document, encoding="utf-8")
+    (top / f"{FOLDER}/{NAME}.rst").write_text(document, encoding="utf-8")

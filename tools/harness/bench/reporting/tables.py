@@ -77,9 +77,7 @@ def drain_payload(results: Results) -> Table:
             for kernel, way in DRAIN_ROWS]
     return Table(f"Reading an event, all payloads and kernels ({results.unit})",
                  drained(results) + " 4 KiB sub-buffers.",
-                 ["way to read", "kernel", *heads(payloads, "bytes")], rows, labels=2,
-                 chart="cost-by-every-payload",
-                 caption="Cost of reading an event, from payloads of 8 bytes to 1024")
+                 ["way to read", "kernel", *heads(payloads, "bytes")], rows, labels=2)
 
 
 def drain_subbuf(results: Results) -> Table:
@@ -90,9 +88,7 @@ def drain_subbuf(results: Results) -> Table:
                     payload=payload)]
             for payload in PAYLOADS for kernel, way in CORE]
     return Table(f"Reading an event, by the size of sub-buffers ({results.unit})",
-                 drained(results), ["way to read", "payload", *heads(sizes, "KiB")], rows,
-                 chart="cost-by-subbuf",
-                 caption="Cost of reading an event by the size of sub-buffers")
+                 drained(results), ["way to read", "payload", *heads(sizes, "KiB")], rows)
 
 
 def drain_calls(results: Results) -> Table:
@@ -186,10 +182,7 @@ def get_reader(results: Results) -> Table:
                  "One call of the ioctl that fetches a finished sub-buffer, from user space to "
                  "user space; for the live view, the look that finds one and the check afterwards. "
                  "Small sub-buffers have no room for the larger numbers of events.",
-                 ["way to read", "sub-buffers", *heads(events, "events")], rows, labels=2,
-                 chart="get-reader",
-                 caption="Cost of GET_READER, and of a look by the live view, by the "
-                 "events in the sub-buffer")
+                 ["way to read", "sub-buffers", *heads(events, "events")], rows, labels=2)
 
 
 def irqs_off(results: Results) -> Table:
@@ -212,8 +205,7 @@ def peers(results: Results) -> Table:
                  "All ways read events of the same tracepoint. The figures are the cost of reading "
                  "and parsing, for `splice(2)` that of passing the bytes on, divided by the number "
                  "of events.",
-                 ["way to read", *heads(PAYLOADS, "bytes")], rows, chart="cost-by-way",
-                 caption="Cost of reading an event by every way, and by payload")
+                 ["way to read", *heads(PAYLOADS, "bytes")], rows)
 
 
 def peers_beside(results: Results) -> Table:
@@ -337,26 +329,29 @@ def mapping(results: Results) -> Table:
                  "what the kernel allocates for the mapping beyond the meta area, in bytes for "
                  "each sub-buffer.",
                  ["buffer", "pages", "mainline", "this series", "a page, mainline",
-                  "a page, this series", "memory, mainline", "memory, this series"], rows,
-                 chart="mmap-by-size",
-                 caption="Cost of mmap() by the size of the buffer, and of its live index")
+                  "a page, this series", "memory, mainline", "memory, this series"], rows)
+
+
+def index_memory(results: Results, size: Cell) -> float:
+    """The bytes of the live index of a buffer of so many MiB."""
+    ours, before = (results.get("index", "memory", kernel=kernel, mib=size)
+                    for kernel in ("ours", "before"))
+    return ours - before
 
 
 def index(results: Results) -> Table:
     """Cost of the live index."""
-    rows = []
-    for size in results.axis("index", "mib"):
-        where = {"kernel": "ours", "mib": size}
-        each = results.get("index", "memory", **where) / results.get("index", "subbufs", **where)
-        rows.append([f"{size} MiB", *measures(results, "index",
-                                              ("subbufs", "pages", "total", "memory"), **where),
-                     number(each)])
-    return Table(f"The first observer: `open()` and `mmap()` of the live index ({results.unit})",
-                 "One call of each, on the `trace_live` of a buffer with sub-buffers of 4 KiB that "
-                 "was not observed before. `mmap()` maps only the pages before the sub-buffers. "
-                 "Memory is what the kernel allocates for all of it, in bytes: for each sub-buffer "
-                 "32 bytes and a pointer, by which the kernel finds it, what a mapping takes "
-                 "besides, and what allocations are rounded up by.",
+    rows = [[f"{size} MiB", *measures(results, "index", ("subbufs", "pages", "total"),
+                                      kernel="ours", mib=size),
+             number(index_memory(results, size)),
+             decimal(index_memory(results, size)
+                     / results.get("index", "subbufs", kernel="ours", mib=size))]
+            for size in results.axis("index", "mib", kernel="ours")]
+    return Table(f"An observer: `open()` and `mmap()` of the live index ({results.unit})",
+                 "One call of each, on the `trace_live` of a buffer with sub-buffers of 4 KiB. "
+                 "`mmap()` maps only the pages before the sub-buffers. Memory is the live index, "
+                 "in bytes, which is there with the buffer: what a buffer takes more than one of "
+                 "the same size without it.",
                  ["buffer", "sub-buffers", "pages", "the calls", "memory", "memory a sub-buffer"],
                  rows)
 
@@ -380,15 +375,30 @@ def quiet(results: Results) -> Table:
     rows = [[f"wake-ups of an observer, `{events}` traced",
              *cells(results, decimal, "quiet", "observer", ("elsewhere", "there"), events=events)]
             for events in results.axis("quiet", "events")]
-    rows += [[f"interrupts sent to that CPU, {number(float(count))} observers asleep",
-              decimal(results.get("quiet", sleepers=count)), NOTHING]
-             for count in results.axis("quiet", "sleepers")]
     return Table("An idle CPU that is watched, in a second",
                  "An observer with one byte as the mark runs on another CPU, or on the idle one "
                  "itself, where each of its wake-ups writes events; where functions are traced, so "
                  "does each of its calls. Measured over four seconds of wall-clock time, so the "
                  "figures differ from run to run.",
                  ["what is counted", "observer elsewhere", "observer there"], rows)
+
+
+def crowds(results: Results) -> Table:
+    """What many observers do to a CPU."""
+    rows = [[f"{number(float(count))}, {what}",
+             *(decimal(results.get("quiet", measure, **{key: count}))
+               for measure in ("value", "works", "by", "wakeups")),
+             number(results.get("quiet", "rate", **{key: count}))]
+            for key, what in (("sleepers", "the CPU is idle"), ("waiters", "the CPU writes"))
+            for count in results.axis("quiet", key)]
+    return Table("A CPU that is watched by many observers, in a second",
+                 "Open files of one process on another CPU: those of an idle CPU wait for more than "
+                 "the buffer holds, those of one that writes events of 32 bytes by "
+                 "`trace_marker_raw` for one byte each. Interrupts are those that this CPU gets "
+                 "from others, those by which it wakes observers, and those that the other CPU "
+                 "gets. Measured over four seconds of wall-clock time.",
+                 ["observers", "interrupts received", "its own", "sent", "wake-ups",
+                  "events written"], rows)
 
 
 def crossed(results: Results, show: Callable[[float], str], table: str, key: str,
@@ -409,9 +419,7 @@ def loss(results: Results) -> Table:
                  "the events that were lost or, by the live view, missed. All buffers have the "
                  "same size. For the live view they are in overwrite mode, as an observer makes no "
                  "room.",
-                 ["way to read", *(f"{number(float(rate))}/ms" for rate in rates)], rows,
-                 chart="loss-by-rate",
-                 caption="Events lost by the rate of writing, for every way")
+                 ["way to read", *(f"{number(float(rate))}/ms" for rate in rates)], rows)
 
 
 def cpus(results: Results) -> Table:
@@ -475,5 +483,5 @@ def bases(results: Results) -> Table:
 # In the order of the report.
 TABLES = [headline, drain_payload, drain_subbuf, drain_calls, library, merging, get_reader,
           irqs_off, peers, peers_sum, peers_beside, writer_unmapped, writer_native,
-          writer_mapped, writer_observed, writer_asleep, mapping, index, wakeup, quiet, loss, cpus,
+          writer_mapped, writer_observed, writer_asleep, mapping, index, wakeup, quiet, crowds, loss, cpus,
           growth, bases]

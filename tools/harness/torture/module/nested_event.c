@@ -9,6 +9,10 @@
  * was written: each event once, whole, at no earlier time than the one before it,
  * and all of them as soon as the task has committed its own.
  *
+ * Or a reader takes the next sub-buffer with the trap flag set, and at the n-th trap the
+ * handler writes some sub-buffers full: a ring or two of them goes past a reader that
+ * stands still. Each loss has to be told where it is.
+ *
  * Or it lets a task on another CPU read all that there was, from a buffer that is full and
  * not overwritten: after that there has to be room for as much as ever.
  *
@@ -49,7 +53,7 @@ struct nested_payload {
 };
 
 /* Who interrupts whom. */
-enum nested_by { BY_NMI, BY_IRQ, BY_IRQ_AND_NMI, NR_BY, BY_READER = NR_BY };
+enum nested_by { BY_NMI, BY_IRQ, BY_IRQ_AND_NMI, NR_BY, BY_READER = NR_BY, BY_WRITER };
 
 static const char * const by_names[NR_BY] = { "nmi", "irq", "irq_and_nmi" };
 
@@ -81,6 +85,7 @@ static struct {
 	/* Inside the interrupt's event, the traps start anew. */
 	unsigned long	irq_at;
 	bool		in_irq;
+	unsigned int	subbufs;	/* to write BY_WRITER */
 } trap;
 
 static struct {
@@ -215,6 +220,14 @@ static void let_it_be_read(int cpu)
 	}
 }
 
+static void write_subbufs(unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count * SUBBUF_EVENTS; i++)
+		write_plain(WORDS_MAX);
+}
+
 static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
 {
 	struct die_args *args = data;
@@ -231,6 +244,8 @@ static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
 	if (trap.seen++ == at) {
 		if (trap.by == BY_READER)
 			let_it_be_read(smp_processor_id());
+		else if (trap.by == BY_WRITER)
+			write_subbufs(trap.subbufs);
 		else if (trap.in_irq || trap.by == BY_NMI)
 			write_plain(2);
 		else
@@ -276,6 +291,25 @@ static const char *check_buffer(int cpu, bool overwrite)
 	return NULL;
 }
 
+/* Begin with nothing written, on the CPU that is returned, until migrate_enable(). */
+static int start_over(void)
+{
+	bitmap_zero(written.kept, EVENTS_MAX);
+	written.refused = false;
+	written.late = false;
+	next_seq = 0;
+	migrate_disable();
+	return smp_processor_id();
+}
+
+/* With preemption off: the trap with this number is the one that does something. */
+static void set_trap(enum nested_by by, unsigned long at)
+{
+	trap.by = by;
+	trap.seen = 0;
+	trap.at = at;
+}
+
 static void fill(const struct nested_case *c)
 {
 	unsigned int i;
@@ -293,18 +327,11 @@ static const char *write_and_check(const struct nested_case *c, enum nested_by b
 	const char *wrong;
 	int cpu;
 
-	bitmap_zero(written.kept, EVENTS_MAX);
-	written.refused = false;
-	written.late = false;
-	next_seq = 0;
-	migrate_disable();
-	cpu = smp_processor_id();
+	cpu = start_over();
 	fill(c);
 
 	preempt_disable();
-	trap.by = by;
-	trap.seen = 0;
-	trap.at = at;
+	set_trap(by, at);
 	trap.irq_at = irq_at;
 	write_stepped(c->words, c->discard);
 	*traps = trap.seen;
@@ -370,6 +397,91 @@ static const struct nested_case cases[] = {
 	  .stride = 1, .discard = true },
 };
 
+#define STEPPED_SUBBUFS	2
+
+/* NULL, or what is wrong with the next event, or with what is told lost before it. */
+static const char *consume_next(int cpu, u32 *next, bool stepped, bool *more)
+{
+	struct ring_buffer_event *event;
+	unsigned long lost = 0;
+	const char *wrong;
+	u32 seq;
+
+	trap.on = stepped;
+	if (stepped)
+		set_trap_flag();
+	event = ring_buffer_consume(buffer, cpu, NULL, &lost);
+	if (stepped)
+		clear_trap_flag();
+	trap.on = false;
+	*more = event;
+	if (!event)
+		return NULL;
+	wrong = check_event(event, &seq);
+	if (!wrong && seq - *next != lost)
+		wrong = "a loss is told in the wrong place";
+	*next = seq + 1;
+	return wrong;
+}
+
+/* A ring that was gone round once is read, and written meanwhile at one instruction. */
+static const char *write_at(unsigned long at, unsigned long *traps)
+{
+	const char *wrong;
+	bool more = true;
+	u32 next = 0;
+	int cpu;
+
+	cpu = start_over();
+	write_subbufs(STEPPED_SUBBUFS + 1);
+
+	preempt_disable();
+	set_trap(BY_WRITER, at);
+	wrong = consume_next(cpu, &next, true, &more);
+	*traps = trap.seen;
+	preempt_enable();
+
+	while (!wrong && more)
+		wrong = consume_next(cpu, &next, false, &more);
+	migrate_enable();
+	if (!wrong && written.refused)
+		wrong = "an event was refused";
+	if (!wrong && next != next_seq)
+		wrong = "the last events are missing";
+	return wrong;
+}
+
+static const char *interrupt_to_write_at(unsigned long at, unsigned long *traps)
+{
+	const char *wrong;
+
+	buffer = ring_buffer_alloc(STEPPED_SUBBUFS * PAGE_SIZE, RB_FL_OVERWRITE);
+	if (!buffer)
+		return "no memory";
+	wrong = write_at(at, traps);
+	ring_buffer_free(buffer);
+	return wrong;
+}
+
+static void run_stepped_reader(unsigned int subbufs)
+{
+	unsigned long traps = 0, seen, at;
+	const char *wrong;
+
+	trap.subbufs = subbufs;
+	wrong = interrupt_to_write_at(NEVER, &traps);
+	for (at = 0; !wrong && at < traps; at++) {
+		wrong = interrupt_to_write_at(at, &seen);
+		cond_resched();
+	}
+	if (wrong)
+		pr_info("nested_event: # %s, at instruction %lu of %lu\n", wrong, at - 1, traps);
+	pr_info("nested_event: %sok nested.stepped_reader.%u_sub_buffers\n", wrong ? "not " : "",
+		subbufs);
+	if (!wrong)
+		pr_info("nested_event: # %lu instructions\n", traps);
+}
+
 /* Returns how many events the buffer takes. */
 static unsigned int fill_up(void)
 {
@@ -386,17 +498,12 @@ static const char *read_at(unsigned long at, unsigned long *traps, unsigned int 
 	const char *wrong;
 	int cpu;
 
-	bitmap_zero(written.kept, EVENTS_MAX);
+	cpu = start_over();
 	reader.wrong = NULL;
-	next_seq = 0;
-	migrate_disable();
-	cpu = smp_processor_id();
 	reader.count = fill_up();
 
 	preempt_disable();
-	trap.by = BY_READER;
-	trap.seen = 0;
-	trap.at = at;
+	set_trap(BY_READER, at);
 	write_stepped(WORDS_MAX, false);
 	*traps = trap.seen;
 	preempt_enable();
@@ -462,13 +569,17 @@ static void run_reader(void)
 
 static int __init nested_event_init(void)
 {
-	unsigned int i;
+	unsigned int i, subbufs;
 
 	init_irq_work(&work, write_from_irq);
 	register_die_notifier(&trap_notifier);
 	for (i = 0; i < ARRAY_SIZE(cases) * NR_BY; i++) {
 		if (!only || only == i + 1)
 			run_case(&cases[i / NR_BY], i % NR_BY);
+	}
+	for (subbufs = 1; subbufs <= 2 * STEPPED_SUBBUFS + 1; subbufs++, i++) {
+		if (!only || only == i + 1)
+			run_stepped_reader(subbufs);
 	}
 	if (!only || only == i + 1)
 		run_reader();
