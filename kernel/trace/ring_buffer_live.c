@@ -188,7 +188,7 @@ static void rb_live_leave(struct ring_buffer_per_cpu *cpu_buffer,
 	left = rb_live_entry(live, page);
 	entered = rb_live_entry(live, next);
 	WRITE_ONCE(left->size, rb_page_commit(page));
-	WRITE_ONCE(entered->before, left->before + rb_page_entries(page));
+	WRITE_ONCE(entered->before, next->before);
 	WRITE_ONCE(live->index->overwritten, local_read(&cpu_buffer->overrun));
 	/*
 	 * [LEAVE] Pairs with the observer's load of commit_generation: an observer
@@ -269,8 +269,8 @@ static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 	smp_wmb();
 }
 
-/* Let the commit page, before which there were @before events, be @generation. */
-static void rb_live_start_at(struct rb_live *live, u64 generation, u64 before)
+/* Let the commit page be @generation. */
+static void rb_live_start_at(struct rb_live *live, u64 generation)
 {
 	struct buffer_page *commit = live->cpu_buffer->commit_page;
 	struct trace_live_subbuf *entry = rb_live_slot(live, generation);
@@ -278,7 +278,7 @@ static void rb_live_start_at(struct rb_live *live, u64 generation, u64 before)
 	commit->live_slot = entry - live->entries;
 	WRITE_ONCE(entry->generation, generation);
 	WRITE_ONCE(entry->id, commit->live_id);
-	WRITE_ONCE(entry->before, before);
+	WRITE_ONCE(entry->before, commit->before);
 	/* [RESET] An observer that sees this commit_generation sees the rest, too */
 	smp_store_release(&live->index->commit_generation, generation);
 }
@@ -294,7 +294,7 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(live->index->overwritten, 0);
 	WRITE_ONCE(live->index->dropped, 0);
 	WRITE_ONCE(live->index->read, 0);
-	rb_live_start_at(live, live->index->first, 0);
+	rb_live_start_at(live, live->index->first);
 
 	rb_live_look_soon(cpu_buffer);
 }
@@ -341,9 +341,7 @@ static void rb_live_start(struct rb_live *live)
 		index->dropped = local_read(&cpu_buffer->dropped_events) +
 				 local_read(&cpu_buffer->commit_overrun);
 		index->read = cpu_buffer->read;
-		rb_live_start_at(live, index->first,
-				 local_read(&cpu_buffer->entries) -
-				 rb_page_entries(cpu_buffer->commit_page));
+		rb_live_start_at(live, index->first);
 		WRITE_ONCE(cpu_buffer->live, live);
 		barrier();
 	} while (commits != local_read(&cpu_buffer->commits));
