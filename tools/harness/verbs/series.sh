@@ -4,7 +4,7 @@
 # series.sh [FOLDER [TOPIC...]]: write the topics of the series as mails, each to a folder
 # of its own with a cover letter, as git format-patch would from a tree that holds
 # it. Without TOPIC it is all that are mailed. From and Signed-off-by are the caller's
-# own. Prints the folder.
+# own. Prints the folder, and before it by how many lines each topic changes the kernel's files.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
@@ -76,6 +76,15 @@ mail_topic()
 	[ -z "$cover" ] || fill_cover "$1" "$3/0000-cover-letter.patch" "$2"
 }
 
+# How many lines of the kernel's own files the hunks of a topic add and take away.
+changed_lines()
+{
+	local p
+	for p in $(topic_patches "$1"); do
+		sed '1,/^---$/d' "$p"
+	done | grep '^[-+]' | grep -cv '^--- \|^+++ ' || :
+}
+
 scratch
 find_base
 mapfile -t topics < <(series_topics)
@@ -93,6 +102,7 @@ for t in "${topics[@]}"; do
 	in_repo tag "end-of-$t"
 	[[ " ${wanted[*]} " != *" $t "* ]] || mail_topic "$t" "$before" "$out/$(printf %02d "$nr")-$t"
 	before+=" $t"
+	say "$(printf '%-20s %5d lines of files that the kernel has' "$t" "$(changed_lines "$t")")"
 done
 say "-- ${#wanted[@]} topics, $(find "$out" -name '0*.patch' | wc -l) patches; on the unpacked source, once it is in git: git am $out/*/*.patch"
 printf '%s\n' "$out"
