@@ -100,10 +100,10 @@ enum tri held(int inst, int cpu)
 	return at_least(count_mappings(inst, cpu) + count_observers(inst, cpu));
 }
 
-/* READ-9: there is no mapping, which an observer stands for on Linux 6.1 only. */
+/* READ-9: an observer does not stand for a mapping. */
 enum tri served(int inst, int cpu)
 {
-	return mainline ? at_least(count_mappings(inst, cpu)) : held(inst, cpu);
+	return at_least(count_mappings(inst, cpu));
 }
 
 struct area *area_of(struct worker *w, long at)
