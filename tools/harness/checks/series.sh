@@ -23,19 +23,20 @@ all_there()
 	return $missing
 }
 
+bases() { dirname "$top"/patches/*/base; }
+
 # Of every base: most files are brought by the series for another one.
 new_files_of_all()
 {
-	find "$top/patches" -name '[0-9]*.patch' | while read -r p; do patch_new_files "$p"; done
+	local patches
+	for patches in $(bases); do new_files; done
 }
 
 # The tests are the same on all bases.
 tests_not_on_all()
 {
-	local bases=("$top"/patches/*/)
-
 	new_files_of_all | grep '^tools/testing/.*\.[ch]$' | sort | uniq -c |
-		awk -v bases=${#bases[@]} '$1 != bases { print $2 " is not on all bases" }'
+		awk -v bases="$(bases | wc -l)" '$1 != bases { print $2 " is not on all bases" }'
 }
 
 nothing_left_over()
@@ -49,11 +50,11 @@ nothing_left_over()
 	empty "$work/left"
 }
 
-# On the pinned base a hunk is where it says it is.
+# On the pinned base a hunk is where it says it is, unless it is for another base, too.
 hunks_in_place()
 {
 	[ "$base_pinned" = yes ] || return 0
-	grep -E 'offset|fuzz' "$work/stage.log" >"$work/moved" || :
+	awk '/\.patch$/ { shared = /^\.\.\/shared/ } /fuzz/ || (/offset/ && !shared)' "$work/stage.log" >"$work/moved"
 	empty "$work/moved"
 }
 

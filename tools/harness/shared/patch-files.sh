@@ -4,7 +4,8 @@
 # The patches as files in this repository, those of patches/$BASE. Source it.
 #
 # Its file series lists them in order. Each is in the folder of its topic; a topic
-# that has a cover.txt is mailed by itself, on top of those before it.
+# that has a cover.txt is mailed by itself, on top of those before it. One that is the
+# same for all bases, but for the numbers of lines, lies once, in patches/shared/TOPIC.
 #
 # A patch is a message, "New-file:" lines, a line "---" and a diff against
 # files the kernel has. A new file's content lies at its path in this

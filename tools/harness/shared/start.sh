@@ -38,7 +38,7 @@ die()
 	exit 1
 }
 
-[ -e "$patches/base" ] || die "BASE=$linux: not one of $(cd "$top/patches" && echo *)"
+[ -e "$patches/base" ] || die "BASE=$linux: not one of $(cd "$top/patches" && dirname -- */base | paste -sd' ')"
 
 hash_of() { sha256sum | cut -c1-12; }
 

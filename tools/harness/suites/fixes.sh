@@ -65,7 +65,7 @@ passes()
 # shellcheck disable=SC2317 # called by check
 each_patch_has_one()
 {
-	diff <(sed -nE '/^(live|kunit|writer|selftests)|-(tools|samples)-/d; /^[^#]/s,/[0-9]*-(.*)\.patch,/\1,p' "$patches/series" |
+	diff <(sed -nE '\,^(../shared/)?(live|kunit|writer|selftests)/|[-/](tools|samples)-,d; /^[^#]/s,^(\.\./shared/)?(.*/)([0-9]{4}-)?(.*)\.patch,\2\4,p' "$patches/series" |
 	       sort) \
 	     <(sed -n '/^#/!s/: .*//p' "$reproducers" | sort -u)
 }

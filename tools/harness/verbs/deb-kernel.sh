@@ -155,7 +155,7 @@ find_packages()
 	scratch
 	find_base
 	stage_onto_base "$work/stage"
-	epoch=$(changed "patches/$linux" kernel include "$fragments")
+	epoch=$(changed "patches/$linux" patches/shared kernel include "$fragments")
 	packages=$cache/deb-$( (echo "$kernel_key $config $suffix $epoch"; gcc --version
 		cat "$debian_config" "$fragments"/* "${BASH_SOURCE[0]}" "$harness/shared/version.sh") | hash_of)
 }

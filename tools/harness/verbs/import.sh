@@ -69,6 +69,17 @@ topic_of_commit()
 	printf '%s\n' "${named:-$2}"
 }
 
+# What a patch says: neither where its hunks are nor which files they are made from
+said() { sed -E 's/^@@.*/@@/; /^index /d' "$1"; }
+
+# shared_for PATCH TOPIC: the patch of all bases that says the same
+shared_for()
+{
+	local shared
+	shared=$top/patches/shared/$2/$(basename "$1" | cut -c6-)
+	[ -e "$shared" ] && cmp -s <(said "$shared") <(said "$1") && echo "../shared/$2/${shared##*/}"
+}
+
 scratch
 new_files | sort >"$work/old"
 for p in $(series_patches); do
@@ -95,7 +106,11 @@ mkdir "$work/patches"
 		name=$topic/$(printf '%04d-%s.patch' $number "$(in_tree log -1 --format=%f "$commit" | cut -c1-52)")
 		mkdir -p "$work/patches/$topic"
 		import_commit "$commit" "$work/patches/$name"
-		echo "$name"
+		if shared_for "$work/patches/$name" "$topic"; then
+			rm "$work/patches/$name"
+		else
+			echo "$name"
+		fi
 	done
 } >"$work/series"
 

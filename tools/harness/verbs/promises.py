@@ -133,7 +133,8 @@ def check_numbers(tree):
 
 def check_bases(tree):
     """A base is one that there are patches for."""
-    known = os.listdir(os.path.join(tree, 'patches'))
+    known = [os.path.basename(os.path.dirname(path))
+             for path in glob.glob(os.path.join(tree, 'patches/*/base'))]
     for promise in promises_of(tree):
         if promise.bases == ['withdrawn']:
             continue
