@@ -11,7 +11,9 @@
  *
  * Or a reader takes the next sub-buffer with the trap flag set, and at the n-th trap the
  * handler writes some sub-buffers full: a ring or two of them goes past a reader that
- * stands still. Each loss has to be told where it is.
+ * stands still. Each loss has to be told where it is. Or an event is begun when the reader
+ * comes, and another one when it goes on: nothing is committed then on the sub-buffer that
+ * the writer is on, and what is in the others has to be found.
  *
  * Or it lets a task on another CPU read all that there was, from a buffer that is full and
  * not overwritten: after that there has to be room for as much as ever.
@@ -87,6 +89,12 @@ static struct {
 	bool		in_irq;
 	unsigned int	subbufs;	/* to write BY_WRITER */
 } trap;
+
+/* An event that is not committed yet. */
+static struct {
+	struct ring_buffer_event	*event;
+	u32				seq;
+} begun;
 
 static struct {
 	DECLARE_BITMAP(kept, EVENTS_MAX);	/* not yet read */
@@ -220,12 +228,48 @@ static void let_it_be_read(int cpu)
 	}
 }
 
-static void write_subbufs(unsigned int count)
+static void write_many(unsigned int count)
 {
+	while (count--)
+		write_plain(WORDS_MAX);
+}
+
+static void begin_event(void)
+{
+	struct nested_payload *payload;
 	unsigned int i;
 
-	for (i = 0; i < count * SUBBUF_EVENTS; i++)
-		write_plain(WORDS_MAX);
+	begun.seq = next_seq++;
+	begun.event = ring_buffer_lock_reserve(buffer, sizeof(*payload));
+	if (!begun.event) {
+		written.refused = true;
+		return;
+	}
+	payload = ring_buffer_event_data(begun.event);
+	payload->words = WORDS_MAX;
+	for (i = 0; i < WORDS_MAX; i++)
+		payload->seq[i] = begun.seq;
+}
+
+static void end_event(void)
+{
+	commit_event(buffer, begun.event);
+	begun.event = NULL;
+	nested_keep(begun.seq);
+}
+
+static void write_past_reader(void)
+{
+	unsigned int count = trap.subbufs * SUBBUF_EVENTS;
+
+	if (!begun.event) {
+		write_many(count);
+		return;
+	}
+	/* The event is the first of its sub-buffer: begin the first of another one */
+	end_event();
+	write_many(count - 1);
+	begin_event();
 }
 
 static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
@@ -245,7 +289,7 @@ static int handle_trap(struct notifier_block *nb, unsigned long val, void *data)
 		if (trap.by == BY_READER)
 			let_it_be_read(smp_processor_id());
 		else if (trap.by == BY_WRITER)
-			write_subbufs(trap.subbufs);
+			write_past_reader();
 		else if (trap.in_irq || trap.by == BY_NMI)
 			write_plain(2);
 		else
@@ -399,6 +443,35 @@ static const struct nested_case cases[] = {
 
 #define STEPPED_SUBBUFS	2
 
+/* What is stepped: a reader that consumes, the same where an event is begun, or a look. */
+enum stepped_by { CONSUMES, CONSUMES_BEGUN, LOOKS, NR_STEPPED };
+
+static const char * const stepped_names[NR_STEPPED] = { "reader", "reader_of_begun", "look" };
+
+static struct ring_buffer_event *consume_stepped(int cpu, unsigned long *lost)
+{
+	struct ring_buffer_event *event;
+
+	trap.on = true;
+	set_trap_flag();
+	event = ring_buffer_consume(buffer, cpu, NULL, lost);
+	clear_trap_flag();
+	trap.on = false;
+	return event;
+}
+
+static bool is_empty_stepped(int cpu)
+{
+	bool empty;
+
+	trap.on = true;
+	set_trap_flag();
+	empty = ring_buffer_empty_cpu(buffer, cpu);
+	clear_trap_flag();
+	trap.on = false;
+	return empty;
+}
+
 /* NULL, or what is wrong with the next event, or with what is told lost before it. */
 static const char *consume_next(int cpu, u32 *next, bool stepped, bool *more)
 {
@@ -407,13 +480,8 @@ static const char *consume_next(int cpu, u32 *next, bool stepped, bool *more)
 	const char *wrong;
 	u32 seq;
 
-	trap.on = stepped;
-	if (stepped)
-		set_trap_flag();
-	event = ring_buffer_consume(buffer, cpu, NULL, &lost);
-	if (stepped)
-		clear_trap_flag();
-	trap.on = false;
+	event = stepped ? consume_stepped(cpu, &lost) :
+			  ring_buffer_consume(buffer, cpu, NULL, &lost);
 	*more = event;
 	if (!event)
 		return NULL;
@@ -424,21 +492,46 @@ static const char *consume_next(int cpu, u32 *next, bool stepped, bool *more)
 	return wrong;
 }
 
-/* A ring that was gone round once is read, and written meanwhile at one instruction. */
-static const char *write_at(unsigned long at, unsigned long *traps)
+/*
+ * NULL, or what is wrong. One sub-buffer is full and read, another is full, and an event is
+ * begun that is the first of the next.
+ */
+static const char *read_up_to_begun(int cpu, u32 *next)
 {
-	const char *wrong;
+	const char *wrong = NULL;
+	unsigned int i;
+	bool more;
+
+	write_many(2 * SUBBUF_EVENTS);
+	for (i = 0; !wrong && i < SUBBUF_EVENTS; i++)
+		wrong = consume_next(cpu, next, false, &more);
+	begin_event();
+	return wrong;
+}
+
+/* A ring is read, and written meanwhile at one instruction. */
+static const char *write_at(enum stepped_by by, unsigned long at, unsigned long *traps)
+{
+	const char *wrong = NULL;
 	bool more = true;
 	u32 next = 0;
 	int cpu;
 
 	cpu = start_over();
-	write_subbufs(STEPPED_SUBBUFS + 1);
-
 	preempt_disable();
+	if (by == CONSUMES)
+		write_many((STEPPED_SUBBUFS + 1) * SUBBUF_EVENTS);
+	else
+		wrong = read_up_to_begun(cpu, &next);
+
 	set_trap(BY_WRITER, at);
-	wrong = consume_next(cpu, &next, true, &more);
+	if (by == LOOKS && is_empty_stepped(cpu))
+		wrong = "it is called empty";
+	else if (by != LOOKS && !wrong)
+		wrong = consume_next(cpu, &next, true, &more);
 	*traps = trap.seen;
+	if (begun.event)
+		end_event();
 	preempt_enable();
 
 	while (!wrong && more)
@@ -451,33 +544,34 @@ static const char *write_at(unsigned long at, unsigned long *traps)
 	return wrong;
 }
 
-static const char *interrupt_to_write_at(unsigned long at, unsigned long *traps)
+static const char *interrupt_to_write_at(enum stepped_by by, unsigned long at,
+					 unsigned long *traps)
 {
 	const char *wrong;
 
 	buffer = ring_buffer_alloc(STEPPED_SUBBUFS * PAGE_SIZE, RB_FL_OVERWRITE);
 	if (!buffer)
 		return "no memory";
-	wrong = write_at(at, traps);
+	wrong = write_at(by, at, traps);
 	ring_buffer_free(buffer);
 	return wrong;
 }
 
-static void run_stepped_reader(unsigned int subbufs)
+static void run_stepped(enum stepped_by by, unsigned int subbufs)
 {
 	unsigned long traps = 0, seen, at;
 	const char *wrong;
 
 	trap.subbufs = subbufs;
-	wrong = interrupt_to_write_at(NEVER, &traps);
+	wrong = interrupt_to_write_at(by, NEVER, &traps);
 	for (at = 0; !wrong && at < traps; at++) {
-		wrong = interrupt_to_write_at(at, &seen);
+		wrong = interrupt_to_write_at(by, at, &seen);
 		cond_resched();
 	}
 	if (wrong)
 		pr_info("nested_event: # %s, at instruction %lu of %lu\n", wrong, at - 1, traps);
-	pr_info("nested_event: %sok nested.stepped_reader.%u_sub_buffers\n", wrong ? "not " : "",
-		subbufs);
+	pr_info("nested_event: %sok nested.stepped_%s.%u_sub_buffers\n", wrong ? "not " : "",
+		stepped_names[by], subbufs);
 	if (!wrong)
 		pr_info("nested_event: # %lu instructions\n", traps);
 }
@@ -569,7 +663,7 @@ static void run_reader(void)
 
 static int __init nested_event_init(void)
 {
-	unsigned int i, subbufs;
+	unsigned int i, by, subbufs;
 
 	init_irq_work(&work, write_from_irq);
 	register_die_notifier(&trap_notifier);
@@ -577,9 +671,11 @@ static int __init nested_event_init(void)
 		if (!only || only == i + 1)
 			run_case(&cases[i / NR_BY], i % NR_BY);
 	}
-	for (subbufs = 1; subbufs <= 2 * STEPPED_SUBBUFS + 1; subbufs++, i++) {
-		if (!only || only == i + 1)
-			run_stepped_reader(subbufs);
+	for (by = 0; by < NR_STEPPED; by++) {
+		for (subbufs = 1; subbufs <= 2 * STEPPED_SUBBUFS + 1; subbufs++, i++) {
+			if (!only || only == i + 1)
+				run_stepped(by, subbufs);
+		}
 	}
 	if (!only || only == i + 1)
 		run_reader();
