@@ -63,11 +63,10 @@
  *
  * Life of an index. It is allocated with the sub-buffers and freed with them: by a
  * resize and by another sub-buffer size, too, which an observer holds off. If there
- * is no memory for it, the buffer has none. rb_live_renew() exchanges it in a task on
- * the writer's CPU, or while that CPU is offline. A writer has preemption off from its
- * load of cpu_buffer->live to its last store to the index, so no writer uses the old
- * index afterwards. A grace period does not guarantee that where functions are traced
- * while RCU is not watching.
+ * is no memory for it, the buffer has none. A writer has preemption off from its load
+ * of cpu_buffer->live to its last store to the index. rb_live_renew() is called where
+ * the pages themselves are exchanged, so that no writer uses the old index afterwards:
+ * in a task on the writer's CPU, while that CPU is offline, or with writers kept out.
  *
  * Locks: the writer stores to the index without a lock. Readers and resets store to
  * fields of their own under reader_lock, and an index is exchanged under it.
@@ -113,6 +112,7 @@ struct rb_sleepers {
  * @index_pages: how many pages @index has
  * @stride: by how much the places of two generations differ, see rb_live_place()
  * @sleepers: the observers that wait, see ring_buffer_observer.c
+ * @slots: the slots that describe the sub-buffers, by id
  * @pages: the sub-buffers, by id
  */
 struct rb_live {
@@ -122,6 +122,7 @@ struct rb_live {
 	unsigned long			index_pages;
 	u64				stride;
 	struct rb_sleepers		sleepers;
+	u32				*slots;
 	struct buffer_page		*pages[];
 };
 
@@ -142,7 +143,7 @@ static struct trace_live_subbuf *rb_live_slot(struct rb_live *live, u64 generati
 static struct trace_live_subbuf *rb_live_entry(struct rb_live *live,
 					       struct buffer_page *page)
 {
-	return &live->entries[page->live_slot];
+	return &live->entries[live->slots[page->live_id]];
 }
 
 /* The tail is about to enter @next_page. */
@@ -172,7 +173,7 @@ static void rb_live_enter(struct ring_buffer_per_cpu *cpu_buffer,
 	 */
 	smp_wmb();
 	WRITE_ONCE(entry->id, next_page->live_id);
-	next_page->live_slot = entry - live->entries;
+	live->slots[next_page->live_id] = entry - live->entries;
 }
 
 /* The commit is about to leave @page, which is final and all committed, for @next. */
@@ -275,7 +276,7 @@ static void rb_live_start_at(struct rb_live *live, u64 generation)
 	struct buffer_page *commit = live->cpu_buffer->commit_page;
 	struct trace_live_subbuf *entry = rb_live_slot(live, generation);
 
-	commit->live_slot = entry - live->entries;
+	live->slots[commit->live_id] = entry - live->entries;
 	WRITE_ONCE(entry->generation, generation);
 	WRITE_ONCE(entry->id, commit->live_id);
 	WRITE_ONCE(entry->before, commit->before);
@@ -299,12 +300,10 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 	rb_live_look_soon(cpu_buffer);
 }
 
-/* Whatever @page has of an index that was before is replaced: its slot there, too. */
 static void rb_live_number_page(struct rb_live *live, struct buffer_page *page, u32 id)
 {
 	live->pages[id] = page;
 	page->live_id = id;
-	page->live_slot = 0;
 }
 
 /* Give each sub-buffer the id that it keeps as long as the index exists. */
@@ -370,17 +369,23 @@ static void rb_live_init_index(struct rb_live *live)
 /* Allocate an index. Returns NULL without memory, or if the buffer cannot have one. */
 static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 {
+	unsigned long nr_subbufs = cpu_buffer->nr_pages + 1;
 	unsigned long size = sizeof(struct trace_live_index) +
 			     cpu_buffer->nr_pages * sizeof(struct trace_live_subbuf);
+	unsigned long live_size;
 	struct trace_live_index *index;
 	struct rb_live *live;
 
 	if (rb_is_persistent(cpu_buffer->buffer) || cpu_buffer->nr_pages >= U32_MAX)
 		return NULL;
 
+	live_size = struct_size(live, pages, nr_subbufs) + nr_subbufs * sizeof(*live->slots);
+	/* It is no reason to kill a task: as for the sub-buffers, do not try what is not there */
+	if (((size + live_size) >> PAGE_SHIFT) >= si_mem_available())
+		return NULL;
+
 	/* Not from a slab: KASAN would take a lock for it in irq_work_queue() */
-	live = vzalloc_node(struct_size(live, pages, cpu_buffer->nr_pages + 1),
-			    cpu_to_node(cpu_buffer->cpu));
+	live = vzalloc_node(live_size, cpu_to_node(cpu_buffer->cpu));
 	index = vzalloc_node(size, cpu_to_node(cpu_buffer->cpu));
 	if (!live || !index) {
 		vfree(index);
@@ -393,6 +398,7 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 	live->index_pages = DIV_ROUND_UP(size, PAGE_SIZE);
 	live->stride = rb_subbuf_capacity(cpu_buffer->buffer) + 1;
 	live->entries = (void *)(index + 1);
+	live->slots = (void *)&live->pages[nr_subbufs];
 	rb_live_init_index(live);
 	rb_sleepers_init(&live->sleepers);
 
@@ -412,9 +418,12 @@ static void rb_live_free(struct rb_live *live)
 	vfree(live);
 }
 
-static long rb_live_exchange(void *data)
+/*
+ * Give the buffer, whose sub-buffers are new or were exchanged, an index that fits
+ * them. The writer does not use the old index any more, see above.
+ */
+static void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	struct ring_buffer_per_cpu *cpu_buffer = data;
 	struct rb_live *live = rb_live_alloc(cpu_buffer), *old;
 	unsigned long flags;
 
@@ -422,27 +431,15 @@ static long rb_live_exchange(void *data)
 	raw_spin_lock_irqsave(&cpu_buffer->reader_lock, flags);
 	old = cpu_buffer->live;
 	WRITE_ONCE(cpu_buffer->live, NULL);
+	/* As a reset does: no position of before is of a generation that comes */
+	if (live && old)
+		live->index->first = old->index->commit_generation +
+				     old->index->nr_slots + 2;
 	if (live)
 		rb_live_start(live);
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
 	rb_live_free(old);
-
-	return 0;
-}
-
-/*
- * Give the buffer, whose sub-buffers are new or were exchanged, an index that fits
- * them. An index that a writer may be using is exchanged on the writer's CPU.
- */
-static void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	int cpu = cpu_buffer->cpu;
-
-	if (cpu_buffer->live && cpu != raw_smp_processor_id() && cpu_online(cpu))
-		work_on_cpu(cpu, rb_live_exchange, cpu_buffer);
-	else
-		rb_live_exchange(cpu_buffer);
 }
 
 static void rb_live_end(struct ring_buffer_per_cpu *cpu_buffer)

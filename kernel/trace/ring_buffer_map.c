@@ -156,7 +156,7 @@ static void rb_mark_lost_events(struct ring_buffer_per_cpu *cpu_buffer,
 	/*
 	 * [GONE] Pairs with the observer's CHECK: an observer that has read the
 	 * number or the marks stored below also sees at CHECK that
-	 * commit_generation has moved on. rb_swap_reader_page() explains why
+	 * commit_generation has moved on. rb_get_reader_page() explains why
 	 * this is a full barrier.
 	 */
 	smp_mb();

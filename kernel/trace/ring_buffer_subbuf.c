@@ -6,7 +6,8 @@
  *
  * A change replaces every page of a buffer, and may do so for two buffers at
  * once: a trace and its snapshot swap pages, so they need the same size. All
- * memory is allocated before anything is touched. A change has to get along with:
+ * memory is allocated before anything is touched, but for the live index, without which
+ * the buffer can do. A change has to get along with:
  *
  *  resize, reset,	take buffer->mutex, which a change holds throughout.
  *  another change

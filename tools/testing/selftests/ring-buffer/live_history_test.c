@@ -240,6 +240,9 @@ static int do_much(const struct trace_instance *ti, int cpu)
 		err = -EIO;
 	if (!err && mkdir(BESIDE, 0755))
 		err = -errno;
+	/* On Linux 6.1 a new size waits for each CPU: RCU does not know all its writers */
+	if (!err && has_mainlines_mapping())
+		err = write_file(BESIDE "/buffer_subbuf_size_kb", "8");
 	return err;
 }
 
@@ -324,13 +327,17 @@ TEST_F(live_history, indexes_that_come_and_go_leak_no_memory)
 TEST_F(live_history, the_index_of_another_sub_buffer_size_is_another)
 {
 	unsigned int kb = 2 * self->ti.subbuf_kb;
+	uint64_t generation;
 
 	ASSERT_LT(0, overflow_buffer(&self->ti));
+	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
+	generation = self->w.map.index->commit_generation;
+	watcher_close(&self->w);
 	ASSERT_EQ(0, instance_write_number(&self->ti, "buffer_subbuf_size_kb", kb));
 	self->ti.seq = 0;
 	ASSERT_EQ(0, observe(self, LIVE_FROM_OLDEST));
-	EXPECT_EQ(1, self->w.map.index->first);
-	EXPECT_EQ(1, self->w.map.index->commit_generation);
+	EXPECT_LT(generation + TEST_SUBBUFS, self->w.map.index->first);
+	EXPECT_EQ(self->w.map.index->first, self->w.map.index->commit_generation);
 	EXPECT_EQ(kb * 1024, self->w.map.index->subbuf_size);
 	ASSERT_EQ(0, write_events(&self->ti, kb, EVENT_LARGE));
 	expect_accounted(_metadata, &self->ti, &self->w);
