@@ -9,6 +9,7 @@
 #include <linux/cache.h>
 #include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/trace_mmap.h>
@@ -437,6 +438,31 @@ static void shrinking_an_overfull_buffer_keeps_the_newest(struct kunit *test)
 	rbt_expect_shrink(test, rbt, nr);
 }
 
+static __poll_t rbt_poll(const struct rbt *rbt, int full)
+{
+	return ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL, NULL, full);
+}
+
+/* POLL-2: Full sub-buffers that a resize has removed do not count as unread any more. */
+static void shrinking_leaves_the_full_subbufs_that_there_are(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int per = rbt_per_subbuf(rbt, 100);
+
+	rbt_write_many(rbt, RBT_SUBBUFS * per, 100);
+	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, 100));
+	rbt_unmap(rbt);
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, rbt_bytes(rbt, 4), rbt->cpu));
+	rbt_map(test, rbt);
+	/* The one that the writer is on does not count, nor does a reader's. */
+	KUNIT_EXPECT_EQ(test, (size_t)3, ring_buffer_nr_dirty_pages(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, 100));
+	rbt_expect_consume(test, rbt, rbt->next - 4 * per, rbt->next - 3 * per + 1);
+	KUNIT_EXPECT_EQ(test, (size_t)1, ring_buffer_nr_dirty_pages(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_FALSE(test, rbt_poll(rbt, 100));
+	KUNIT_EXPECT_TRUE(test, rbt_poll(rbt, 50));
+}
+
 /* A mapping of this CPU's buffer does not keep another CPU's buffer from being resized. */
 static void resize_of_a_cpu_leaves_the_others(struct kunit *test)
 {
@@ -832,6 +858,7 @@ static struct kunit_case rbt_cases[] = {
 	KUNIT_CASE_PARAM(growing_a_full_buffer_keeps_the_events, rbt_gen_kind),
 	KUNIT_CASE_PARAM(shrinking_a_full_buffer_keeps_the_newest, rbt_gen_kind),
 	KUNIT_CASE_PARAM(shrinking_an_overfull_buffer_keeps_the_newest, rbt_gen_kind),
+	KUNIT_CASE_PARAM(shrinking_leaves_the_full_subbufs_that_there_are, rbt_gen_kind),
 	KUNIT_CASE_PARAM(resize_of_a_cpu_leaves_the_others, rbt_gen_kind),
 	KUNIT_CASE_PARAM(subbuf_order_is_refused_while_mapped, rbt_gen_kind),
 	KUNIT_CASE_PARAM(subbuf_order_discards_the_events, rbt_gen_kind),

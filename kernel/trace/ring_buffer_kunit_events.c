@@ -164,6 +164,26 @@ static void bytes_do_not_count_padding(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
 }
 
+/* READ-14: Sub-buffers are taken as a whole, or copied where the buffer is mapped. */
+static void bytes_are_those_that_read_page_has_left(struct kunit *test)
+{
+	unsigned int record = IS_ENABLED(CONFIG_HAVE_64BIT_ALIGNED_ACCESS) ? 72 : 64;
+	struct rbt *rbt = test->priv;
+	unsigned int nr = 5 * rbt_per_subbuf(rbt, 60) / 2, pages = 0;
+	void *page = rbt_alloc_read_page(rbt);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(page));
+	KUNIT_EXPECT_EQ(test, nr, rbt_write_many(rbt, nr, 60));
+	while (rbt_fill_read_page(rbt, &page, rbt->subbuf, 0) >= 0) {
+		KUNIT_EXPECT_EQ(test, ring_buffer_entries_cpu(rbt->buffer, rbt->cpu) * record,
+				ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
+		pages++;
+	}
+	KUNIT_EXPECT_EQ(test, 3U, pages);
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+}
+
 /* Discarding. */
 
 static void discarded_event_never_was(struct kunit *test)
@@ -418,6 +438,50 @@ static void stamp_of_a_reserved_event_is_known(struct kunit *test)
 	rbt_end_write(rbt->buffer, event);
 }
 
+/* Such an event follows another one on the same sub-buffer, less than 27 bits of time later. */
+static void stamp_of_an_event_reserved_straight_is_known(struct kunit *test)
+{
+	struct ring_buffer_event *outer, *inner;
+	struct rbt *rbt = test->priv;
+	u64 before;
+
+	rbt_write(rbt, 8);
+	before = rbt_now += 5;
+	outer = ring_buffer_lock_reserve(rbt->buffer, 8);
+	KUNIT_ASSERT_NOT_NULL(test, outer);
+	KUNIT_EXPECT_EQ(test, before, ring_buffer_event_time_stamp(rbt->buffer, outer));
+
+	rbt_now += 7;
+	ring_buffer_nest_start(rbt->buffer);
+	inner = ring_buffer_lock_reserve(rbt->buffer, 8);
+	ring_buffer_nest_end(rbt->buffer);
+	KUNIT_EXPECT_NOT_NULL(test, inner);
+	if (inner) {
+		KUNIT_EXPECT_EQ(test, rbt_now, ring_buffer_event_time_stamp(rbt->buffer, inner));
+		rbt_end_write(rbt->buffer, inner);
+	}
+	KUNIT_EXPECT_EQ(test, before, ring_buffer_event_time_stamp(rbt->buffer, outer));
+	rbt_end_write(rbt->buffer, outer);
+}
+
+/* The next event does not count from the time of the one that was taken back. */
+static void discarded_event_leaves_the_time_of_the_next_one_right(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+	u64 first = rbt_now;
+
+	rbt_write(rbt, 8);
+	rbt_now += 100;
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	ring_buffer_discard_commit(rbt->buffer, event);
+	rbt_now += 3;
+	rbt_write(rbt, 8);
+	rbt_expect_stamp(test, rbt, first);
+	rbt_expect_stamp(test, rbt, first + 103);
+}
+
 static u64 rbt_later_clock(void)
 {
 	return rbt_now + 5;
@@ -498,6 +562,27 @@ static void lost_events_are_told_once_and_exactly(struct kunit *test)
 	}
 	KUNIT_EXPECT_LT(test, 0UL, sum);
 	KUNIT_EXPECT_EQ(test, (unsigned long)nr, seen + sum);
+}
+
+/* LOSS-9: Also for a reader that has looked at the first event behind it already. */
+static void reset_forgets_a_loss_that_was_peeked_at(struct kunit *test)
+{
+	struct ring_buffer_event *event;
+	struct rbt *rbt = test->priv;
+	unsigned long lost = 0;
+	u32 next;
+
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	rbt_write_many(rbt, 2 * RBT_SUBBUFS * rbt_per_subbuf(rbt, 60), 60);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, NULL, &lost));
+	KUNIT_EXPECT_LT(test, 0UL, lost);
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	next = rbt->next;
+	KUNIT_EXPECT_EQ(test, 0, rbt_write(rbt, 60));
+	event = ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, &lost);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_EXPECT_EQ(test, next, rbt_number(event));
+	KUNIT_EXPECT_EQ(test, 0UL, lost);
 }
 
 /* Reading without consuming. */
@@ -826,6 +911,7 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(padding_at_the_end_is_passed_over, rbt_gen_kind),
 	KUNIT_CASE_PARAM(bytes_are_those_not_yet_consumed, rbt_gen_kind),
 	KUNIT_CASE_PARAM(bytes_do_not_count_padding, rbt_gen_kind),
+	KUNIT_CASE_PARAM(bytes_are_those_that_read_page_has_left, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_never_was, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_takes_no_room, rbt_gen_kind),
 	KUNIT_CASE_PARAM(largest_event_with_an_absolute_stamp_is_written, rbt_gen_kind),
@@ -838,10 +924,13 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(absolute_stamp_has_a_record_of_its_own, rbt_gen_kind),
 	KUNIT_CASE_PARAM(oldest_stamp_is_that_of_the_oldest_subbuf, rbt_gen_kind),
 	KUNIT_CASE_PARAM(stamp_of_a_reserved_event_is_known, rbt_gen_kind),
+	KUNIT_CASE_PARAM(stamp_of_an_event_reserved_straight_is_known, rbt_gen_kind),
+	KUNIT_CASE_PARAM(discarded_event_leaves_the_time_of_the_next_one_right, rbt_gen_kind),
 	KUNIT_CASE_PARAM(clock_is_the_one_that_was_set, rbt_gen_kind),
 	KUNIT_CASE_PARAM(full_buffer_keeps_the_newest_or_the_oldest, rbt_gen_kind),
 	KUNIT_CASE_PARAM(overwrite_can_be_switched, rbt_gen_kind),
 	KUNIT_CASE_PARAM(lost_events_are_told_once_and_exactly, rbt_gen_kind),
+	KUNIT_CASE_PARAM(reset_forgets_a_loss_that_was_peeked_at, rbt_gen_kind),
 	KUNIT_CASE_PARAM(peek_does_not_consume, rbt_gen_kind),
 	KUNIT_CASE_PARAM(iterator_sees_all_and_consumes_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(iterator_sees_what_is_written_meanwhile, rbt_gen_kind),

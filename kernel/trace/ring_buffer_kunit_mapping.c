@@ -690,6 +690,144 @@ out:
 	rbt_unmap_once(rbt);
 }
 
+/* Counters. */
+
+/*
+ * A part of struct ring_buffer_per_cpu, which is known to ring_buffer.c alone: to count far
+ * takes too long, so a test sets these.
+ */
+struct rbt_counters {
+	unsigned long	entries_bytes;
+	unsigned long	entries;
+	unsigned long	overrun;
+	unsigned long	commit_overrun;
+	unsigned long	dropped_events;
+	unsigned long	committing;
+	unsigned long	commits;
+	unsigned long	pages_touched;
+	unsigned long	pages_lost;
+	unsigned long	pages_read;
+	long		last_pages_touch;
+	size_t		shortest_full;
+	unsigned long	read;
+	unsigned long	read_bytes;
+};
+
+static bool rbt_are_counters(const struct rbt *rbt, const struct rbt_counters *c)
+{
+	return c->overrun == ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu) &&
+	       c->dropped_events == ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu) &&
+	       c->read == ring_buffer_read_events_cpu(rbt->buffer, rbt->cpu) &&
+	       c->entries - c->overrun - c->read ==
+			ring_buffer_entries_cpu(rbt->buffer, rbt->cpu) &&
+	       c->entries_bytes - c->read_bytes ==
+			ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu);
+}
+
+/* Find the counters of a buffer with events, in front of the queue that its readers sleep on. */
+static struct rbt_counters *rbt_counters(struct kunit *test, struct rbt *rbt)
+{
+	struct rbt_sleeper sleeper = { .table._qproc = rbt_sleeper_sleeps };
+	struct rbt_counters *c;
+	unsigned long *at;
+
+	ring_buffer_poll_wait(rbt->buffer, rbt->cpu, NULL, &sleeper.table, 0);
+	remove_wait_queue(sleeper.queue, &sleeper.entry);
+	at = PTR_ALIGN_DOWN((unsigned long *)sleeper.queue, sizeof(long));
+	for (c = (void *)at; (void *)at - (void *)c < 1024 && !rbt_are_counters(rbt, c); )
+		c = (void *)c - sizeof(long);
+	KUNIT_ASSERT_TRUE(test, rbt_are_counters(rbt, c));
+	return c;
+}
+
+/* As if so much had happened more, and all of that was consumed, or overwritten, or dropped. */
+static void rbt_count_on(struct rbt_counters *c, unsigned long more)
+{
+	c->entries += 2 * more;
+	c->overrun += more;
+	c->read += more;
+	c->commit_overrun += more;
+	c->dropped_events += more;
+	c->entries_bytes += more;
+	c->read_bytes += more;
+	c->pages_touched += 2 * more;
+	c->pages_lost += more;
+	c->pages_read += more;
+}
+
+static void rbt_expect_counters(struct kunit *test, struct rbt *rbt,
+				struct ring_buffer_observer *observer, struct rbt_counters *c)
+{
+	const struct trace_live_index *index = rbt_index(observer);
+	const struct trace_buffer_meta *meta = rbt_meta(test, rbt);
+
+	KUNIT_EXPECT_EQ(test, c->overrun, ring_buffer_overrun_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, c->read, ring_buffer_read_events_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, c->dropped_events,
+			ring_buffer_dropped_events_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, (u64)c->entries, meta->entries);
+	KUNIT_EXPECT_EQ(test, (u64)c->overrun, meta->overrun);
+	KUNIT_EXPECT_EQ(test, (u64)c->read, meta->read);
+	KUNIT_EXPECT_EQ(test, (u64)c->pages_touched, meta->pages_touched);
+	KUNIT_EXPECT_EQ(test, (u64)c->pages_lost, meta->pages_lost);
+	/* The writer has begun a sub-buffer, with one event. */
+	KUNIT_EXPECT_EQ(test, c->entries - 1ULL, rbt_newest(observer)->before);
+	KUNIT_EXPECT_EQ(test, (u64)c->overrun, index->overwritten);
+	KUNIT_EXPECT_EQ(test, (u64)c->read, index->read);
+	KUNIT_EXPECT_EQ(test, (u64)c->dropped_events + c->commit_overrun, index->dropped);
+}
+
+/* Get each counter past @bits bits, by events that are written, lost and read. */
+static void rbt_count_past(struct kunit *test, unsigned int bits)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int each = rbt_per_subbuf(rbt, 100);
+	struct ring_buffer_observer *observer;
+	unsigned long entries, unread;
+	struct rbt_counters *c;
+
+	rbt_unmap(rbt);
+	ring_buffer_reset_cpu(rbt->buffer, rbt->cpu);
+	rbt_write_many(rbt, 2 * each + 1, 100);
+	c = rbt_counters(test, rbt);
+	rbt_count_on(c, (1UL << bits) - 2 * each);
+	entries = c->entries;
+	/* The index is made anew. */
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, ring_buffer_size(rbt->buffer,
+						    rbt->cpu) + rbt->subbuf, rbt->cpu));
+	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
+	observer = rbt_observe(test, rbt);
+	rbt_expect_counters(test, rbt, observer, c);
+
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	rbt_write_many(rbt, 4 * RBT_SUBBUFS * each, 100);
+	KUNIT_EXPECT_EQ(test, entries + 4 * RBT_SUBBUFS * each, c->entries);
+	for (unread = ring_buffer_entries_cpu(rbt->buffer, rbt->cpu); unread; unread--)
+		KUNIT_ASSERT_NOT_NULL(test, ring_buffer_consume(rbt->buffer, rbt->cpu, NULL, NULL));
+	rbt_expect_empty(test, rbt);
+	KUNIT_EXPECT_EQ(test, 0UL, ring_buffer_bytes_cpu(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_EQ(test, 0, ring_buffer_map_get_reader(rbt->buffer, rbt->cpu));
+	KUNIT_EXPECT_LT(test, 1UL << bits, c->overrun);
+	KUNIT_EXPECT_LT(test, 1UL << bits, c->read);
+	rbt_expect_counters(test, rbt, observer, c);
+	ring_buffer_change_overwrite(rbt->buffer, !!(rbt->kind->flags & RB_FL_OVERWRITE));
+	ring_buffer_observer_free(observer);
+	rbt_unmap_once(rbt);
+	rbt_map(test, rbt);
+}
+
+/* META-10, META-11, META-12, META-13, META-14, LIVE-39 */
+static void counters_go_on_past_31_bits(struct kunit *test)
+{
+	rbt_count_past(test, 31);
+}
+
+/* META-10, META-11, META-12, META-13, META-14, LIVE-39: where the kernel counts by 64 bits */
+static void counters_go_on_past_32_bits(struct kunit *test)
+{
+	rbt_count_past(test, BITS_PER_LONG == 64 ? 32 : 30);
+}
+
 static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(a_cpu_there_is_not_is_not_waited_for, rbt_gen_kind),
 	KUNIT_CASE_PARAM(map_wait_ends_with_data_or_without_a_mapping, rbt_gen_kind),
@@ -710,6 +848,8 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(reader_is_woken_although_the_outermost_event_is_discarded, rbt_gen_kind),
 	KUNIT_CASE_PARAM(reader_sleeps_on_when_an_event_is_discarded, rbt_gen_kind),
 	KUNIT_CASE_PARAM(get_reader_takes_no_subbuf_of_begun_events, rbt_gen_kind),
+	KUNIT_CASE_PARAM(counters_go_on_past_31_bits, rbt_gen_kind),
+	KUNIT_CASE_PARAM(counters_go_on_past_32_bits, rbt_gen_kind),
 	{ }
 };
 
