@@ -396,6 +396,28 @@ TEST_F(live_wait, sleepers_are_woken_by_what_they_wait_for)
 	}
 }
 
+/* WAKE-6, WAKE-10: The other CPU than the writer's tells the position, the writer's polls. */
+TEST_F(live_wait, a_position_told_on_another_cpu_is_polled_on_the_writers)
+{
+	struct trace_instance writers = self->ti;
+	size_t i;
+
+	writers.other_cpu = writers.cpu;
+	for (i = 0; i < NR_POLLERS; i++) {
+		ASSERT_EQ(0, run_on_cpu(self->ti.other_cpu));
+		ASSERT_EQ(0, watcher_wait(&self->w, 1));
+		ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
+		self->pid = fork_sleeper(&writers, self->w.fd, i);
+		ASSERT_LT(0, self->pid);
+		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
+			TH_LOG("%s", pollers[i].name);
+		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2))
+			TH_LOG("%s", pollers[i].name);
+		ASSERT_LT(0, watch(&self->w));
+	}
+}
+
 /* WAKE-12 */
 TEST_F(live_wait, sleepers_are_woken_at_the_mark)
 {

@@ -247,6 +247,46 @@ TEST_F(snapshot, a_snapshot_without_memory_for_each_cpu_keeps_none)
 	ASSERT_EQ(0, cpu_write(ti, ti->other_cpu, "buffer_size_kb", "8"));
 }
 
+/* How many sub-buffers this CPU's buffer has. */
+static unsigned int count_subbufs(struct trace_instance *ti)
+{
+	struct mapped_buffer mb;
+	unsigned int nr;
+
+	if (map_it(&mb, ti))
+		return 0;
+	nr = mb.meta->nr_subbufs;
+	buffer_unmap(&mb);
+	return nr;
+}
+
+/* A snapshot that a trigger takes swaps the two buffers as they are. */
+static int swap_buffers(struct trace_instance *ti)
+{
+	int err = instance_write(ti, "trace_marker", "now");
+
+	/* Beside the trigger nothing is mapped. */
+	return err ? err : instance_write(ti, PRINT_TRIGGER, "!snapshot");
+}
+
+/* SNAP-15: The size of the snapshot buffer is seen once it is the other one. */
+TEST_F(snapshot, it_shrinks_with_the_buffer)
+{
+	struct trace_instance *ti = &self->ti;
+	unsigned int nr = count_subbufs(ti);
+
+	ASSERT_EQ(0, instance_write(ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, instance_write_number(ti, "buffer_size_kb", TEST_SUBBUFS / 2 * ti->subbuf_kb));
+	ASSERT_EQ(0, swap_buffers(ti));
+	EXPECT_EQ(nr - TEST_SUBBUFS / 2, count_subbufs(ti));
+	/* The buffer of this CPU alone. */
+	ASSERT_EQ(0, instance_write(ti, PRINT_TRIGGER, "snapshot"));
+	ASSERT_EQ(0, cpu_write_number(ti, ti->cpu, "buffer_size_kb",
+				      (TEST_SUBBUFS / 2 - 1) * ti->subbuf_kb));
+	ASSERT_EQ(0, swap_buffers(ti));
+	EXPECT_EQ(nr - TEST_SUBBUFS / 2 - 1, count_subbufs(ti));
+}
+
 /* SNAP-10 */
 TEST_F(snapshot, freeing_it_is_refused_with_EBUSY_beside_a_trigger)
 {

@@ -346,6 +346,33 @@ TEST_F(size, changing_it_restarts_every_counter)
 	buffer_unmap(&mb);
 }
 
+/* SUBBUF-23 */
+TEST_F(size, changing_it_restarts_the_times_of_the_latency_format)
+{
+	char text[4096] = "", tag[32], *at;
+	long long start, us;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "trace_clock", "mono"));
+	ASSERT_EQ(0, instance_write(&self->ti, "options/latency-format", "1"));
+	sleep_ms(500);
+	start = monotonic_ns();
+	ASSERT_EQ(0, set_size(&self->ti, LARGE_KB));
+	ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
+	us = (monotonic_ns() - start) / 1000;
+	EXPECT_LT(0, instance_read(&self->ti, "trace", text, sizeof(text)));
+	EXPECT_EQ(0, instance_write(&self->ti, "options/latency-format", "0"));
+	/* A line has 123us : # 72627473 buf: ... */
+	snprintf(tag, sizeof(tag), ": # %x buf:", EVENT_TAG);
+	at = strstr(text, tag);
+	ASSERT_NE(NULL, at)
+		TH_LOG("%s", text);
+	for (at -= strlen("us "); at > text && at[-1] >= '0' && at[-1] <= '9'; at--)
+		;
+	EXPECT_EQ('u', at[strspn(at, "0123456789")]);
+	EXPECT_GE(us + 100000, strtoll(at, NULL, 10))
+		TH_LOG("%lld us: %s", us, at);
+}
+
 /* SUBBUF-9: The bytes a CPU's buffer was asked to hold stay about the same. */
 TEST_F(size, changing_it_keeps_the_size_of_the_buffer)
 {
