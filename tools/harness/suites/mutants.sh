@@ -51,7 +51,7 @@ make_tests()
 	gcc -O2 -Wall -Wextra -Werror -static -o "$work/with/trial" "$harness/mutants/trial.c"
 	make_torture
 	mv "$work/with/torture" "$work/with/torture_program"
-	cp "$harness/mutants/torture" "$harness/torture/"{unload,nested,stacks} "$work/with"
+	cp "$harness/mutants/torture" "$harness/torture/"{unload,nested,stacks,events} "$work/with"
 	# Its last test has two CPUs run at once, which one emulation thread does not do.
 	sed -i 's/^tests=.*/&-1/; s/1\.\.$tests/1..$((tests))/' "$work/with/nested"
 	grep -q '^tests=[0-9]*-1$' "$work/with/nested"
@@ -152,7 +152,7 @@ record_all()
 	mapfile -t all < <(wanted boot_test "${all[@]}")
 	mapfile -t odd < <(printf '%s\n' "${all[@]}" | sed '1~2!d;/^$/d')
 	mapfile -t even < <(printf '%s\n' "${all[@]}" | sed '1~2d;/^$/d'
-		wanted torture unload nested stacks
+		wanted torture unload nested stacks events
 		[ "$linux" != 6.1 ] || wanted pressure_test)
 	record odd "${odd[@]}" &
 	record even "${even[@]}" || complete=no

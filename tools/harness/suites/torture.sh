@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # suites/torture.sh [FLAVOUR]: everything at once for half a minute, see ../torture/main.c,
-# where the stacks of events begin, and on the default flavour an event that is interrupted
-# at each of its instructions, see ../torture/module/nested_event.c. By hand, for an hour,
-# with choices made before:
+# where the stacks of events begin, what is in an event, and on the default flavour an event
+# that is interrupted at each of its instructions, see ../torture/module/nested_event.c. By
+# hand, for an hour, with choices made before:
 #
 #   TORTURE_SECONDS=3600 TORTURE_SEED=1234 SMP=4 tools/harness/suites/torture.sh debug
 
@@ -20,8 +20,8 @@ find_base
 build_torture
 
 # The module that writes is unloaded at the end, with users of the snapshot buffer.
-cp "$harness/torture/"{unload,stacks,nested} "$work/with"
-after='sh ./unload || status=1; sh ./stacks || status=1'
+cp "$harness/torture/"{unload,stacks,events,nested} "$work/with"
+after='sh ./unload || status=1; sh ./stacks || status=1; sh ./events || status=1'
 # Where the compiler adds checks to each load, there are ten times the instructions.
 [ "$FLAVOUR" != default ] || after+='; sh ./nested || status=1'
 torture_guest "$torture_seconds" '' "$after" || {

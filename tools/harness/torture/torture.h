@@ -88,8 +88,8 @@ int writers_start(void);
 int writers_single(void);
 int writers_fire(unsigned int ctx);
 int writers_stop(void);
-/* One of the top level, taken in the kernel. */
-int writers_snapshot(void);
+/* One of that instance, or of the top level for "", taken in the kernel. */
+int writers_snapshot(const char *instance);
 /* How many numbers each context of a CPU has given out. */
 bool writers_counts(int cpu, uint32_t counts[NR_CONTEXTS]);
 /* Events committed since the last reset, as the kernel's files say. */

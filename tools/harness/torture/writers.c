@@ -40,9 +40,12 @@ int writers_stop(void)
 	return write_file(FOLDER "run", "stop");
 }
 
-int writers_snapshot(void)
+int writers_snapshot(const char *instance)
 {
-	return write_file(FOLDER "run", "snapshot");
+	char text[64];
+
+	snprintf(text, sizeof(text), "snapshot%s%s", *instance ? " " : "", instance);
+	return write_file(FOLDER "run", text);
 }
 
 bool writers_counts(int cpu, uint32_t counts[NR_CONTEXTS])

@@ -15,9 +15,10 @@
  *	start SEED WORDS DISCARD	everybody fires, payloads of up to WORDS words;
  *					DISCARD of 256 events are not to be kept
  *	single SEED WORDS		nobody fires unless told to:
- *	fire CONTEXT			one event, on the CPU of the caller
+ *	fire CONTEXT			one event, on the CPU of the caller; NR_CONTEXTS is
+ *					a task that holds softirqs off
  *	stop				nobody fires; numbers stay
- *	snapshot			tracing_snapshot(): of the top level
+ *	snapshot [INSTANCE]		one taken in the kernel, of the top level if nothing is said
  *
  * counts: a line for each CPU: its number, and for each of task, softirq,
  * hardirq and NMI how many numbers were given out.
@@ -40,9 +41,19 @@
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
+#include <linux/trace.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 #include <asm/apic.h>
 #include <asm/nmi.h>
+
+/* These are exported, but only kernel/trace has a header for the first. */
+void tracing_snapshot_cond(struct trace_array *tr, void *cond_data);
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+#define get_instance(name)	trace_array_get_by_name(name)
+#else
+#define get_instance(name)	trace_array_get_by_name(name, NULL)
+#endif
 
 enum { TASK, SOFTIRQ, HARDIRQ, NMI, NR_CONTEXTS };
 
@@ -372,6 +383,13 @@ static void single(unsigned int seed, unsigned int words)
 		WRITE_ONCE(per_cpu(torture_cpus, cpu).active, true);
 }
 
+static void fire_without_softirqs(struct torture_writer *writer)
+{
+	local_bh_disable();
+	fire(writer, 1);
+	local_bh_enable();
+}
+
 static int fire_one(unsigned int ctx)
 {
 	struct torture_cpu *tc = get_cpu_ptr(&torture_cpus);
@@ -387,18 +405,35 @@ static int fire_one(unsigned int ctx)
 		irq_work_queue(&tc->work);
 	else if (ctx == NMI)
 		send_nmi_to(smp_processor_id());
+	else if (ctx == NR_CONTEXTS)
+		fire_without_softirqs(&tc->writers[TASK]);
 	else
 		ret = -EINVAL;
 	put_cpu_ptr(&torture_cpus);
 	return ret;
 }
 
+/* A conditional snapshot, as a histogram takes it. */
+static int snapshot_of(const char *instance)
+{
+	struct trace_array *tr = get_instance(instance);
+
+	if (!tr)
+		return -ENOENT;
+	tracing_snapshot_cond(tr, NULL);
+	trace_array_put(tr);
+	return 0;
+}
+
 static int command(const char *line)
 {
 	unsigned int seed, words, discard, ctx;
+	char name[32];
 
 	if (sscanf(line, "fire %u", &ctx) == 1)
 		return fire_one(ctx);
+	if (sscanf(line, "snapshot %31s", name) == 1)
+		return snapshot_of(name);
 	if (sysfs_streq(line, "snapshot")) {
 		tracing_snapshot();
 		return 0;
