@@ -60,10 +60,20 @@ compiles_what_it_includes()
 	done
 }
 
+# No fault is tried where the tests for it cannot be chosen: each would survive.
+looks_for_gawk()
+{
+	mkdir "$work/bin"
+	ln -s "$(command -v bash)" "$(command -v dirname)" "$(command -v mkdir)" "$work/bin"
+	! PATH=$work/bin "$harness/suites/mutants-programs.sh" 2>"$work/err" || return
+	grep 'there is no gawk' "$work/err"
+}
+
 scratch
 mkdir "$work/with"
 echo 'came along' >"$work/with/file"
-echo 1..24
+echo 1..25
+check "faults of programs are not tried without gawk" looks_for_gawk
 check "what the assembler includes is not an old one" compiles_what_it_includes
 check "a command's output and status come back"	\
 	ends 7 '^came along$' 'cat file; exit 7' WITH="$work/with"

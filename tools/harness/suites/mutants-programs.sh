@@ -18,6 +18,9 @@
 
 . "$(dirname "$0")/../shared/start.sh"
 
+# make packages-test installs it.
+command -v gawk >/dev/null || die "there is no gawk, which says which tests to run"
+
 # Of each test, the cheapest first: its folder in tools/, make's name for it, its program.
 all_tests='
 lib/tracemap		losses_test	losses_test
@@ -124,12 +127,13 @@ is_built() { in_folder "$1" "$2" -q "build/$3" 2>/dev/null; }
 # find_fault TREE TESTS: found, survived or broken, and by what.
 find_fault()
 {
-	local folder target program
+	local folder target program tests
+	tests=$(tests_for "$2")
 	while read -r folder target program; do
 		# What make has nothing to do for has no part of the fault.
 		is_built "$1" "$folder" "$program" ||
 			try_test "$1" "$folder" "$target" "$program" || return 0
-	done < <(tests_for "$2")
+	done <<<"$tests"
 	echo survived
 }
 
