@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/model.sh [deep]: spin explores the models of the live index, as they
+# checks/model.sh [deep | NAME...]: spin explores the models of the live index, as they
 # are, within each of these bounds, and finds what is wrong with each of them
-# that is broken on purpose. "deep" takes some minutes more. Where herd7 is, LKMM=
+# that is broken on purpose. "deep" takes some minutes more; with a NAME it is only what is
+# called so below, such as "writer" or "COMMIT". Where herd7 is, LKMM=
 # names tools/memory-model of a kernel tree: the litmus tests run, too.
 
 . "$(dirname "$0")/../shared/start.sh"
@@ -114,7 +115,18 @@ COMMITTED | wait | -DCOMMITS=1 -DNMIS=1
 DISCARD | wait | -DCOMMITS=1 -DNMIS=1
 DROP | wait | -DCOMMITS=1 -DNMIS=1 -DAT0=1
 END | wait | -DCOMMITS=1 -DNMIS=1'
-[ "${1:-}" != deep ] || intact+=$deep
+
+# named NAME...: of the lines that come in, those of these names
+named()
+{
+	gawk -F ' [|] ' 'BEGIN { while (ARGC > 1) wanted[ARGV[--ARGC]] } $1 in wanted' "$@"
+}
+
+case ${1:-} in
+'')	;;
+deep)	intact+=$deep ;;
+*)	intact=$(named "$@" <<<"$intact$deep")$'\n' broken=$(named "$@" <<<"$broken") ;;
+esac
 
 # explore MODEL DEFINE...: what spin says goes to $work/said
 explore()

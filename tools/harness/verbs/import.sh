@@ -8,6 +8,24 @@
 # A commit stays in the topic where the patch of the same subject is. A new one comes
 # into the topic of the commit before it, or the one that a line "Topic: NAME" of its
 # message names.
+#
+# To move to a newer kernel: make the tree. Install the new linux-source-6.1, put its version and
+# the sha256sum of its /usr/src/linux-source-6.1.tar.xz into patches/6.1/base, commit that here,
+# and in the tree:
+#
+#	git tag old base && git checkout -q --detach base && git rm -rqf .
+#	tar -xf /usr/src/linux-source-6.1.tar.xz --strip-components=1
+#	git add -Af && git commit -qm 'new base' && git tag -f base && git rebase --onto base old master
+#
+# Resolve the conflicts, "git rebase --continue" until it is done, and import. checks/series.sh
+# says in a minute or two whether all hunks are in their place. Where the base has a fix of ours
+# by now, its patch is empty and gone: remove what "reproducers" and the topic's cover.txt say of
+# it. Put the new version where the harness's README names the old one; make bench writes the
+# others. The stock kernel's results have changed, too: make ftrace-baseline, and make
+# kcsan-baseline after its list is removed, then make test. For 6.12 it is linux-source-6.12,
+# patches/6.12/base and BASE=6.12 with each verb; its files/, which this leaves alone, have to fit
+# the new interfaces. suites/bases.sh says to which other 6.1.y the series applies; "oldest" in
+# patches/6.1/base is the oldest that it is for.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
