@@ -2,7 +2,7 @@
 /*
  * What an ordinary user can do with the trace: nothing by default; with access
  * given to a group, read it by read(2) or by a mapping, and hold off for a while
- * what a mapping holds off: see "Who can do what" in ring-buffer-live.rst.
+ * what a mapping holds off: see "Security" in ring-buffer-live.rst.
  */
 #define _GNU_SOURCE
 #include <sched.h>
