@@ -76,6 +76,9 @@ deb: packages-deb-kernel	## Debian packages of kernel, library and command, into
 	@$(harness)/verbs/deb-kernel.sh
 	@$(harness)/verbs/deb.sh
 
+compile-commands:	## compile_commands.json of library and command, for clangd; "make tree" has the kernel's
+	@$(harness)/verbs/compile_commands.py programs
+
 deb-tools: packages-deb	## Debian packages of the library and the command only
 	@$(harness)/verbs/deb.sh
 
@@ -112,6 +115,6 @@ packages-deb-kernel:
 clean:		## remove build/ and everything in the cache but the compiler's
 	@$(harness)/verbs/clean.sh
 
-.PHONY: help demo test check promises kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
-	series tree deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
+.PHONY: help demo test quick check promises kunit test-all random mutants guest shell kernel-image bench bench-tools bench-keep \
+	series tree compile-commands deb deb-tools release import ftrace-baseline kcsan-baseline packages packages-test packages-bench \
 	packages-deb packages-deb-kernel clean

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # tree.sh DIR: DIR becomes a git tree of the kernel: the base, with the tag "base", and a
-# commit for each patch of the series on it, which "make import" takes back.
+# commit for each patch of the series on it, which "make import" takes back. It has
+# compile_commands.json and .clangd, which git ignores there, for editors that know clangd.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
@@ -31,7 +32,18 @@ commit_tree()
 	for p in $(series_patches); do commit_patch "$p" "$tree"; done
 }
 
+# What kbuild has noted in the build of the default kernel, which is where the headers that it
+# has generated are, too.
+write_commands()
+{
+	printf '%s\n' compile_commands.json .clangd .cache >>"$tree/.git/info/exclude"
+	hold_lock source
+	"$harness/verbs/compile_commands.py" kernel "$cache/src-$base_id" "$cache/build-$base_id-default" "$tree"
+}
+
 scratch
 find_base
 step "making $tree" tree commit_tree
+FLAVOUR=default "$harness/verbs/kernel.sh" >/dev/null
+step "writing compile_commands.json and .clangd" tree-commands write_commands
 say "-- $(in_tree rev-list --count base..) commits on Linux $(kernel_version "$base"): change them there, then make import TREE=$tree"
