@@ -14,6 +14,7 @@ help:		## what can be done (this)
 	@echo '           MINUTES=55 (make test goes on with what it leaves out, and begins nothing after that)'
 	@echo '           FLAVOUR=default|debug SMP=2 MEM=1G ACCEL=auto|kvm|tcg LIMIT=seconds'
 	@echo '           WITH=dir (its files are in /host)  OUT=dir (what the guest leaves in /out comes there)'
+	@echo '           GDB=1 (the guest waits for gdb)  GDB=symbols (splats name files and lines)'
 	@echo '           CONFIG=cloud|trimmed (of make deb)'
 	@echo '           BASE=6.1|6.12 (its faults mended)  KERNEL_SRC=dir (your own tree of that base)'
 	@echo '           CACHE=dir (default ~/.cache/trace-ring-map)'
@@ -98,7 +99,7 @@ bench-keep: packages-bench	## write the document and the README's table from the
 	@$(harness)/bench/keep.sh
 
 packages:	## install what is missing of the Debian packages needed
-	@$(harness)/verbs/packages.sh $(BASE)
+	@$(harness)/verbs/packages.sh $(BASE) $(if $(GDB),gdb)
 
 packages-test:
 	@$(harness)/verbs/packages.sh test $(ARCH)

@@ -28,7 +28,9 @@
 # the console's log goes), EXCEPT='regex' (no splats: the caller judges them),
 # DISK=file (boot what is installed on this disk instead; COMMAND is not given
 # to it, and it answers by the same virtio ports; BOOT=dir: by the vmlinuz and
-# initrd.img of this folder instead of by its own boot loader).
+# initrd.img of this folder instead of by its own boot loader), GDB=1 (a kernel with
+# symbols, which waits for gdb at its first instruction; there is no time limit) or
+# GDB=symbols (the same kernel, which does not wait: splats name files and lines).
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/machines.sh"
@@ -76,11 +78,31 @@ boot_from()
 	[ ! -e "$kernel" ] || loaded+=(-kernel "$kernel" -initrd "$initrd" -append "$1")
 }
 
+# What to type where the guest waits for gdb
+say_gdb()
+{
+	say "-- the guest waits for gdb. In another terminal:" \
+	    $'\n'"   gdb -iex 'add-auto-load-safe-path $image' -ex 'target remote :1234' $image/vmlinux" \
+	    $'\n'"   (gdb) hbreak rb_update_meta_page" $'\n'"   (gdb) continue" \
+	    $'\n'"   (gdb) lx-dmesg" \
+	    $'\n'"   \"apropos lx\" lists the kernel's commands; \"hbreak\" as memory is empty before the kernel is loaded"
+}
+
+# Splats with files and lines, if the kernel has symbols
+decode()
+{
+	if [ -e "${image:-}/vmlinux" ]; then
+		bash "$image/decode_stacktrace.sh" "$image/vmlinux" auto "$image/lib/modules" 2>/dev/null
+	else
+		cat
+	fi
+}
+
 # boot ACCEL LIMIT: run qemu; standard output is the command's.
 boot()
 {
 	local accel=$1 append="console=$console_tty panic=-1 ${APPEND:-}" machine=("${qemu[@]}")
-	local port='virtserialport,chardev=out,name=out' icount=() loaded=()
+	local port='virtserialport,chardev=out,name=out' icount=() loaded=() debugger=()
 
 	case $accel in
 	kvm)	machine+=(-cpu host) ;;
@@ -97,13 +119,17 @@ boot()
 		port='virtconsole,chardev=out'
 		append+=" harness.shell"
 	fi
+	if [ "${GDB:-}" = 1 ]; then
+		debugger=(-s -S)
+		append+=" nokaslr"
+	fi
 	boot_from "$append"
 	: >"$console"
 	rm -f "$work/verdict"
 	timeout --foreground -k 30 "$2" "${machine[@]}" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-accel "$accel" "${icount[@]}" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-1G}" \
-		"${loaded[@]}" \
+		"${loaded[@]}" "${debugger[@]}" \
 		-serial "file:$console" -device "$ports" \
 		-chardev stdio,id=out,signal=off -device "$port" \
 		-chardev "file,id=files,path=$work/files" \
@@ -117,7 +143,7 @@ probe_kvm()
 {
 	local known
 	known=$cache/accel-$( (uname -rm; cat /proc/sys/kernel/random/boot_id) | hash_of)
-	local DISK='' image=${image:-}
+	local DISK='' GDB='' image=${image:-}
 
 	if [ ! -e "$known" ]; then
 		echo tcg >"$known.$$"
@@ -178,7 +204,7 @@ judge()
 		return
 	fi
 	if ! splats=$("$harness/shared/splats.sh" "$console"); then
-		printf '%s\n' "$splats" | sed 's/^/   | /' >&2
+		printf '%s\n' "$splats" | decode | sed 's/^/   | /' >&2
 		say "guest: the kernel COMPLAINED; the whole console: $console"
 		[ "$verdict" -ne 0 ] || verdict=120
 	fi
@@ -205,8 +231,14 @@ for number in SMP LIMIT; do
 	[[ ${!number:-1} =~ ^[1-9][0-9]*$ ]] || die "$number=${!number}: not a number"
 done
 
+case ${GDB:-} in
+1)	limit=0 ;;
+''|symbols) ;;
+*)	die "GDB=$GDB: not one of 1, symbols" ;;
+esac
 [ -n "${DISK:-}" ] || make_initrd "${1:-}"
 say "-- guest: ${DISK:-$flavour kernel${SERIES:+ (SERIES=$SERIES)}}, ${SMP:-2} CPUs, ${MEM:-1G}, $accel (console: $console)"
+[ "${GDB:-}" != 1 ] || say_gdb
 status=0
 if [ $# -eq 0 ] && [ -z "${DISK:-}" ]; then
 	[ "$shell" = yes ] || die "there is no shell for $flavour" "Name programs in the folder WITH=."

@@ -4,7 +4,8 @@
 # kernel.sh: build the kernel that FLAVOUR=, SERIES= and BASE= name, print the
 # folder that holds it: bzImage, config, lib/modules/, or linux, config for uml.
 # FLAVOUR= is a file of config/, or a machine of arch/, whose image may have
-# another name than bzImage; in the file "warnings" is what its compiler said.
+# another name than bzImage; in the file "warnings" is what its compiler said. GDB=
+# adds vmlinux with all symbols, and the kernel's scripts for gdb and stack traces.
 #
 # A finished kernel is kept under a hash of everything that went into it, so
 # an old one never answers for a new source, and a known one costs nothing.
@@ -20,6 +21,7 @@ tree=${flavour#default}
 [ -n "$(series_patches)" ] || { tree=${tree:+$tree-}stock; label+=-stock; }
 [ "$linux" = 6.1 ] || label+=-$linux
 [ "${MUTANTS:-}" != yes ] || { tree=mutants-$flavour; label+=-mutants; }
+[ -z "${GDB:-}" ] || { tree=${tree:+$tree-}gdb; label+=-gdb; }
 load_arch "$flavour"
 [[ $flavour != uml* ]] || karch=um
 
@@ -41,6 +43,7 @@ flavour_fragments()
 		# What a base has not, or has under another name.
 		[ ! -e "$patches/$name.config" ] || printf '%s\n' "$patches/$name.config"
 	done
+	[ -z "${GDB:-}" ] || printf '%s\n' "$harness/config/gdb.config"
 	[ "${MUTANTS:-}" != yes ] || [[ $flavour = uml* ]] || printf '%s\n' "$harness/config/mutants.config"
 }
 
@@ -140,6 +143,16 @@ install_flavour_modules()
 	done
 }
 
+# gdb reads vmlinux-gdb.py beside vmlinux, which reads scripts/gdb beside itself.
+install_for_gdb()
+{
+	[ -n "${GDB:-}" ] || return 0
+	kmake scripts_gdb
+	mkdir "$image.new/scripts"
+	cp "$build/vmlinux" "$src/scripts/"{gdb/vmlinux-gdb.py,decode_stacktrace.sh} "$image.new/"
+	cp -rL "$build/scripts/gdb" "$image.new/scripts/"
+}
+
 # What the kcsan suite needs to name what it finds.
 install_symbols()
 {
@@ -162,6 +175,7 @@ install_image()
 		kmake INSTALL_MOD_PATH="$image.new" INSTALL_MOD_STRIP=1 modules_install
 		install_flavour_modules
 		install_symbols
+		install_for_gdb
 		rm -f "$image.new"/lib/modules/*/build "$image.new"/lib/modules/*/source
 	fi
 	mv "$image.new" "$image"
