@@ -25,6 +25,9 @@ demo: packages	## boot the kernel and stream its events with the tracemap comman
 test: packages-test	## what finds most in 20 minutes, with a summary; ARCH=arm64: on that machine
 	@MINUTES='$(MINUTES)' $(harness)/verbs/test.sh $(if $(filter-out x86_64,$(ARCH)),arch $(ARCH))
 
+quick: packages-test	## in a minute: library, command, a suite of KUnit, the files that you changed
+	@$(harness)/verbs/test.sh quick
+
 check: packages-test	## the files: series, checkpatch, sparse, documents, ...
 	@$(harness)/verbs/test.sh check
 

@@ -4,7 +4,7 @@
 # The KUnit tests of the ring buffer as a program of this machine. Source it after
 # start.sh.
 
-kunit_suites='ring_buffer*'
+kunit_suites=${KUNIT_SUITES:-ring_buffer*}
 
 # kunit_in_uml IMAGE [PARAMETER]...: what the kernel says, for LIMIT= seconds at most.
 kunit_in_uml()

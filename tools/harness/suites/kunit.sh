@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # suites/kunit.sh [FLAVOUR]: the KUnit tests of the ring buffer, in a guest of
-# that flavour, or, for uml (the default), as a program of this machine.
+# that flavour, or, for uml (the default), as a program of this machine. KUNIT_SUITES=
+# is a pattern of those suites that are wanted, if not all are.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/uml.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test.sh [test|check|kunit|all|rest|arch NAME...]: run suites, print their results
+# test.sh [test|quick|check|kunit|all|rest|arch NAME...]: run suites, print their results
 # in TAP as they come, then a summary, what failed and why, and "N passed, N failed".
 # A skipped test has failed, and so has one that was planned and never reported.
 # "test" takes twenty minutes; with MINUTES= it goes on with what it leaves out, and
@@ -265,12 +265,13 @@ esac
 until=$((${MINUTES:-0} * 60))
 case $what in
 check)		suite check ;;
+quick)		suite quick ;;
 kunit)		suite kunit ;;
 test)		first_tests; ((!until)) || more_tests ;;
 all)		first_tests; more_tests; rest_of_all ;;
 rest)		rest_of_all ;;
 arch)		for name; do arch_tests "$name"; done ;;
-*)		die "test.sh $what: not one of test, check, kunit, all, rest, arch" ;;
+*)		die "test.sh $what: not one of test, quick, check, kunit, all, rest, arch" ;;
 esac
 table
 summary

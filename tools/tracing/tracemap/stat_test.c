@@ -295,7 +295,7 @@ static void test_notes(const struct panel *p)
 	CHECK(!strcmp(print(stat_print_notes, &w), wanted));
 }
 
-#define MANY_PAGES	8192
+#define MANY_PAGES	32768
 
 static unsigned int nr_getpid;
 __typeof__(getpid) __real_getpid;
