@@ -8,6 +8,8 @@ trials.py WHAT DIR...: what is tried next in a guest, and what came of it. DIR h
 	kunit		lines "FAULT TEST": found by KUnit already
 	results		lines "FAULT found|once|first|survived TEST", see digest()
 	hints		lines "NAME PROGRAM TEST": what has found a fault in an earlier run
+	alone		programs that need a boot of their own: they are not tried test by test
+	patching	programs that make the kernel patch its code
 
 trials.py tests DIR: each test of the record, in a line "PROGRAM NUMBER LIMIT" for
 "trial try".
@@ -25,8 +27,6 @@ import os
 import re
 import sys
 
-# Programs that need a boot of their own: they are not tried test by test.
-ALONE = ('boot_test', 'pressure_test', 'lockdown_test')
 # A fault is tried for so long, in milliseconds; one that need not be found for less: for
 # as long as the torture program takes, and some quick tests.
 MOST_MS = int(os.environ.get('MUTANT_SECONDS', 180)) * 1000
@@ -77,6 +77,8 @@ class State:
         self.kunit = dict(self.pairs('kunit'))
         self.names = {fault.number: fault.name for fault in self.faults}
         self.hints = dict(line.rstrip('\n').split(' ', 1) for line in self.lines('hints'))
+        self.alone = [line.strip() for line in self.lines('alone')]
+        self.patching = [line.strip() for line in self.lines('patching')]
         self.found, self.once, self.first, self.survived = {}, {}, {}, set()
         for number, result in self.pairs('results'):
             what, _, test = result.partition(' ')
@@ -108,11 +110,11 @@ class State:
                 if fault.number not in known and fault.kind != 'model']
 
     def tests_for(self, fault):
-        """The tests to try it with, in turn: what has found it before, those that are likely
-        to, then quick ones, and another variant of a test only when all others were tried."""
+        """The tests to try it with, in turn: what has found it before, those that its list
+        names, then quick ones, and another variant of a test only when all others were tried."""
         again, seen = {}, set()
         by_time = [test for test in sorted(self.tests, key=lambda test: test.spent)
-                   if test.comes_by(fault) and test.program not in ALONE]
+                   if test.comes_by(fault) and test.program not in self.alone]
         for test in by_time:
             again[test] = (test.program, test.plain_name()) in seen
             seen.add((test.program, test.plain_name()))
@@ -121,9 +123,8 @@ class State:
                                        f'{test.program} {test.name}' != hint,
                                        test.program not in fault.tests, again[test]))
         if fault.kind == 'race':
-            # Several threads of emulation, which is no place to trace functions
-            by_time = [test for test in by_time
-                       if test.program in fault.tests and not test.program.startswith('ftrace')]
+            # Several threads of emulation, which is no place to patch code
+            by_time = [test for test in by_time if test.program not in self.patching]
             by_time.sort(key=lambda test: (f'{test.program} {test.name}' != hint,
                                            test.program != 'torture'))
         return within(by_time, MOST_MS if fault.kind == 'plain' else NOT_JUDGED_MS)
@@ -198,7 +199,7 @@ def digest(state, console):
 def alone(state):
     """The faults for programs that need a boot of their own."""
     for fault in state.left():
-        for program in ALONE:
+        for program in state.alone:
             if program in fault.tests:
                 print(fault.number, program)
 

@@ -9,6 +9,13 @@
 # keeps all there is.
 not_promised() { [ "$linux" = 6.1 ] || "$harness/verbs/promises.py" "$top" not-on "$linux"; }
 
+# tests_run WAY: the selftests of which tests.mk says that they are run so
+tests_run()
+{
+	sed -nE "s/^RUN_([a-z0-9_]+) :=( .*)? $1( .*)?\$/\1/p" \
+		"$top/tools/testing/selftests/ring-buffer/tests.mk" | sort
+}
+
 user_tree()
 {
 	local tree=$1 f

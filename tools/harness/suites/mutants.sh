@@ -142,18 +142,20 @@ promised()
 		$1 != "failed" || !(($2, name) in not_on)' "$work/not_on" -
 }
 
-# Two guests have half of the programs each. boot_test sees a buffer that nothing has
-# used yet. pressure_test leaves little of a guest; on another base the kernel warns in a test
-# of it that is not promised there, and panics.
+# Two guests have half of the programs each. What is first in its guest sees a buffer that
+# nothing has used yet. pressure_test leaves little of a guest; on another base the kernel warns
+# in a test of it that is not promised there, and panics.
 record_all()
 {
-	local all odd even complete=yes
-	mapfile -t all < <(sed '/^boot_test$/d' "$work/list")
-	mapfile -t all < <(wanted boot_test "${all[@]}")
+	local first apart all odd even complete=yes
+	mapfile -t first < <(tests_run first)
+	mapfile -t apart < <(tests_run alone-default)
+	mapfile -t all < <(printf '%s\n' "${first[@]}" | grep -vxF -f - "$work/list")
+	mapfile -t all < <(wanted "${first[@]}" "${all[@]}")
 	mapfile -t odd < <(printf '%s\n' "${all[@]}" | sed '1~2!d;/^$/d')
 	mapfile -t even < <(printf '%s\n' "${all[@]}" | sed '1~2d;/^$/d'
 		wanted torture unload nested stacks events
-		[ "$linux" != 6.1 ] || wanted pressure_test)
+		[ "$linux" != 6.1 ] || wanted "${apart[@]}")
 	record odd "${odd[@]}" &
 	record even "${even[@]}" || complete=no
 	wait $! || complete=no
@@ -230,7 +232,7 @@ by_selftests()
 # Called on the last line: a shell reads on in a file that changes while it runs.
 main()
 {
-	local name
+	local name way
 	scratch
 	known=${KEEP:-$work/known}
 	export MUTANTS=yes
@@ -247,6 +249,8 @@ main()
 		cut -f 2 "$known/faults" | grep -qxF -e "$name" || die "$name is no fault of Linux $linux"
 	done
 	cat "$cache/mutant-hints" >"$known/hints" 2>/dev/null || :
+	for way in first alone-default alone-debug; do tests_run $way; done >"$known/alone"
+	tests_run patching >"$known/patching"
 	uml=$(FLAVOUR=uml "$harness/verbs/kernel.sh")
 	image=$(FLAVOUR=default "$harness/verbs/kernel.sh")
 	user_tree "$work/tree"

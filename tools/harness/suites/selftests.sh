@@ -14,8 +14,8 @@
 . "$harness/shared/userland.sh"
 . "$harness/shared/machines.sh"
 
-name=${1:-default} faults=d
-[ "$name" != faults ] || name=debug faults='!d'
+name=${1:-default} but=(-v)
+[ "$name" != faults ] || name=debug but=()
 load_arch "$name"
 export FLAVOUR=${kernel:-$name}
 options="$lacks${2:+ -DTWO_BUFFERS}"
@@ -41,14 +41,10 @@ wanted() { if [ -n "${TESTS:-}" ]; then grep -xF -- "${TESTS// /$'\n'}"; else ca
 [ -z "$compat_cross" ] || grep -qx compat_test "$work/with/list" ||
 	die "there is no compiler for 32-bit programs: see $logs/selftests-$name.log"
 
-sed -i "/fault_test\$/$faults" "$work/with/list"
-
-# A guest of their own: nothing undoes a lockdown; where memory was used up, others
-# would be killed.
-case ${1:-default} in
-debug)		echo lockdown_test ;;
-default)	echo pressure_test ;;
-esac >"$work/with/alone"
+# Those where each allocation fails, or all but those
+tests_run failing | grep "${but[@]}" -xF -f - "$work/with/list" >"$work/list"
+mv "$work/list" "$work/with/list"
+tests_run "alone-${1:-default}" >"$work/with/alone"
 
 # Empty for 6.1, where the harness of the tests knows no option to leave one out.
 not_promised >"$work/not_on"
@@ -102,22 +98,25 @@ run_list()
 	run_commands "$work/$1.commands"
 }
 
-# Those that make the kernel patch its code want one emulation thread, the
-# others a CPU that has not come up yet. A test keeps one CPU busy at most, so
-# the others go to two guests at once; boot_test stays the first in its guest.
-# With two buffers, one program is enough to look for leaks in: to know of all
-# memory takes a kernel twice the time.
+# tests.mk says how each is run. A test keeps one CPU busy at most, so most go to two
+# guests at once. With two buffers, few programs are enough to look for leaks in: to
+# know of all memory takes a kernel twice the time.
 (
 	cd "$work/with" || exit
 	cat list alone | wanted >run ||
 		die "TESTS=$TESTS: none of these is a program of the selftests"
-	sed -n '/fault_test$/{/^ftrace_/!p}' run >failing
-	sed -n '/^ftrace_.*fault_test$/p' run >failing_patching
-	sed -n '/^ftrace_/{/fault_test$/!p}' run >patching
-	: >leaking
-	[ -z "${2:-}" ] || sed -n '/^lifetime_/p' run >leaking
-	grep -vxF -f alone -f failing -f failing_patching -f patching -f leaking run >rest || :
+	for way in failing patching leaking first; do
+		tests_run $way | grep -xF -f - run >"$way" || :
+	done
+	comm -12 failing patching >failing_patching
+	for way in failing patching; do
+		grep -vxF -f failing_patching $way >rest || :
+		mv rest $way
+	done
+	[ -n "${2:-}" ] || : >leaking
+	grep -vxF -f alone -f failing -f failing_patching -f patching -f leaking -f first run >rest || :
 	grep -xF -f alone run >apart || :
+	cat first - <rest >all && mv all rest
 	sed -n '1~2p' rest >odd
 	sed -n '2~2p' rest >even
 )

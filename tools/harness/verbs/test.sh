@@ -15,6 +15,7 @@
 . "$harness/shared/patch-files.sh"
 . "$harness/shared/source.sh"
 . "$harness/shared/machines.sh"
+. "$harness/shared/userland.sh"
 
 # run_suite NAME COMMAND...: results on standard output with the suite's name
 # before each; one line "NAME PASSED FAILED SECONDS" to the tally.
@@ -150,10 +151,9 @@ all_but()
 		grep -vxF -f <(printf '%s\n' "${@:3}")
 }
 
-# On the debug flavour: they map, unmap, resize, remove and run out of what others hold.
-lifetimes=(contention_test lifetime_test live_history_test live_map_test subbuf_test)
-# Of the series for 6.12: the mends of mainline's mapping, reading and the live view.
-mended=(live_index_test live_test meta_test mmap_test reader_test)
+# What tests.mk of the selftests says of them
+mapfile -t lifetimes < <(tests_run lifetimes)
+mapfile -t on_both < <(tests_run on-6.12)
 # Of the command: what can go wrong while a writer goes on.
 verbs=(session stream)
 
@@ -170,7 +170,7 @@ first_tests()
 	KERNELS=ours SANITIZE=yes suite command command "${verbs[@]}"
 	if [ "$linux" = 6.1 ]; then
 		suite fixes-files fixes files
-		TESTS=${mended[*]} BASE=6.12 suite selftests-6.12 selftests default two
+		TESTS=${on_both[*]} BASE=6.12 suite selftests-6.12 selftests default two
 	fi
 	joined
 }
@@ -181,7 +181,7 @@ more_tests()
 	local tests=$top/tools/testing/selftests/ring-buffer verbs_tests=$top/tools/tracing/tracemap/tests
 	local programs others on_other_base
 	mapfile -t programs < <(all_but "$tests" .c "${lifetimes[@]}" | grep '_test$')
-	mapfile -t on_other_base < <(all_but "$tests" .c "${mended[@]}" | grep '_test$')
+	mapfile -t on_other_base < <(all_but "$tests" .c "${on_both[@]}" | grep '_test$')
 	mapfile -t others < <(all_but "$verbs_tests" .guest "${verbs[@]}")
 
 	TESTS=${lifetimes[*]} suite lifetimes-debug selftests debug two

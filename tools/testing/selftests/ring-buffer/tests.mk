@@ -12,15 +12,47 @@ ifneq ($(shell grep __test_passed ../kselftest_harness.h),)
 CFLAGS += -DHAVE_TEST_PASSED
 endif
 
-# These are to be run by hand, or in a guest of their own: lockdown_test locks the kernel
-# down until the next boot, huge_test needs 10 GiB of memory, and pressure_test takes all
-# there is, until the OOM killer comes.
-TEST_GEN_PROGS_EXTENDED := \
-	$(patsubst %.c,%,$(wildcard lockdown_test.c huge_test.c pressure_test.c))
+# How each test is run by the harness of the series. One without a line shares a guest with
+# others: it has three CPUs, each with a thread of emulation, and the third has not come up yet.
+# The other ways are:
+#
+#   first		the first program of its guest
+#   by-hand		not among those that "make run_tests" runs
+#   alone-FLAVOUR	in a guest of its own, on this flavour of the kernel only
+#   failing		each allocation fails once: on the debug flavour only, with two CPUs, and only
+#			where the tests that take hours are wanted
+#   patching		the kernel patches its code: two CPUs, which share a thread of emulation
+#   leaking		leaks are looked for, even where two of the four buffers are enough
+#   lifetimes		on the debug flavour before the others, as it maps, resizes and removes
+#   on-6.12		"make test" runs it on Linux 6.12, too
 
-# boot_test needs a kernel whose buffers nobody has used yet: it is the first of them.
-TEST_GEN_PROGS := $(sort $(patsubst %.c,%,$(wildcard *_test.c)))
-TEST_GEN_PROGS := $(filter-out compat_test $(TEST_GEN_PROGS_EXTENDED),$(TEST_GEN_PROGS))
+# It needs a kernel whose buffers nobody has used yet.
+RUN_boot_test := first
+# It locks the kernel down until the next boot.
+RUN_lockdown_test := by-hand alone-debug
+# It takes all memory, until the OOM killer comes.
+RUN_pressure_test := by-hand alone-default
+# It needs 10 GiB of memory.
+RUN_huge_test := by-hand
+RUN_fault_test := failing
+RUN_snapshot_fault_test := failing
+RUN_ftrace_fault_test := failing patching
+RUN_ftrace_exclusion_test := patching
+RUN_ftrace_live_test := patching
+RUN_contention_test := lifetimes
+RUN_lifetime_test := lifetimes leaking
+RUN_live_history_test := lifetimes
+RUN_live_map_test := lifetimes
+RUN_subbuf_test := lifetimes
+RUN_live_index_test := on-6.12
+RUN_live_test := on-6.12
+RUN_meta_test := on-6.12
+RUN_mmap_test := on-6.12
+RUN_reader_test := on-6.12
+
+all_tests := $(sort $(patsubst %.c,%,$(wildcard *_test.c)))
+TEST_GEN_PROGS_EXTENDED := $(foreach t,$(all_tests),$(if $(filter by-hand,$(RUN_$(t))),$(t)))
+TEST_GEN_PROGS := $(filter-out compat_test $(TEST_GEN_PROGS_EXTENDED),$(all_tests))
 
 # Static, where the C library can be linked so: a guest without one runs them, too. And a
 # 32-bit program for the same machine, where a compiler can build it.
