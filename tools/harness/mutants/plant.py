@@ -14,16 +14,23 @@ of them on; with -1 none is on, and the kernel notes which places of faults it c
 mutants_reached beside it is a mask of these, in hexadecimal, which any write clears; the
 kernel says it when it is shut down.
 
-A list says of each fault:
+A list says of a fault in one line, where that is enough:
 
-	fault NAME FILE
-	breaks: what a program sees of it
-	tests: NAME...		(that are likely to find it, the cheapest first; boot_test,
-				pressure_test and lockdown_test are only tried if named)
+	NAME | FILE | OLD TEXT | NEW TEXT | what a program sees of it [| KEY: VALUE]...
+
+	occurrence: N		the old text is there more than once: take the N-th
 	race: why no test without a race can find it	(if that is so)
 	model: MODEL BREAK	(the fault of the model that is this one; checks/model.sh tries it)
 	survives: why nothing finds it			(if that is so)
 	survives elsewhere: why on another base		(if that is so)
+	tests: NAME...		(for a test that tests.mk calls first or alone: it is only tried if it
+				is named here)
+
+A text of several lines, or with a | between blanks, takes this form, with the keys as lines of
+their own behind "breaks:":
+
+	fault NAME FILE
+	breaks: what a program sees of it
 	old: TEXT
 	new: TEXT
 
@@ -35,11 +42,14 @@ or, where one of the two has several lines,
 	TEXT
 	end
 
+Which test finds which fault is not said: suites/mutants.sh keeps what it has learned in the cache.
+
 TEXT is whole lines or a part of one line; it is once in the file as it is compiled
-("old 2:" is its second occurrence). Without "new:", it is removed. An old text that ends in ; or } is statements, of
-which no declaration is used behind them, any other one is an expression. The new text of
-statements may be empty, and that of a race may wait where the race is, by udelay() or
-msleep(). Faults may share a text, or one may be inside another's.
+("old 2:" is its second occurrence). Without "new:", or with nothing between the bars, it is
+removed. An old text that ends in ; or } is statements, of which no declaration is used behind
+them; any other one is an expression. The new text of statements may be empty, and that of a
+race may wait where the race is, by udelay() or msleep(). Faults may share a text, or one may
+be inside another's.
 """
 
 import glob
@@ -144,6 +154,23 @@ def fail(message):
     sys.exit(f'plant.py: {message}')
 
 
+KEYS = r'(breaks|tests|race|model|survives(?: elsewhere)?|occurrence): (.+)'
+
+
+def read_line(line):
+    """The fault of a line NAME | FILE | OLD | NEW | BREAKS [| KEY: VALUE]..., or None."""
+    fields = [field.strip() for field in re.split(r'(?<= )\|(?= )', line)]
+    keys = [re.fullmatch(KEYS, field) for field in fields[5:]]
+    if len(fields) < 5 or not re.fullmatch(r'[^\s#]\S* \S+ .+', ' '.join(fields[:3])) or \
+            not all(keys):
+        return None
+    fault = Fault(*fields[:2])
+    fault.old, fault.new = fields[2:3], [new for new in fields[3:4] if new]
+    fault.about = {'breaks': fields[4], **{key[1]: key[2] for key in keys}}
+    fault.which = int(fault.about.pop('occurrence', 1))
+    return fault
+
+
 def read_list(path, faults):
     """Add what the list at PATH has."""
     fault = part = None
@@ -158,7 +185,11 @@ def read_list(path, faults):
                     part = 'new' if line == 'new:' else None
                 continue
             found = re.match(r'(old|new)(?: (\d+))?:(?: (.+))?$', line)
-            if found and fault:
+            key = re.fullmatch(KEYS, line)
+            if read_line(line):
+                faults.append(read_line(line))
+                fault = None
+            elif found and fault:
                 fault.which = int(found[2] or fault.which)
                 if found[3]:
                     getattr(fault, found[1]).append(found[3])
@@ -167,9 +198,8 @@ def read_list(path, faults):
             elif line.startswith('fault ') and len(line.split()) == 3:
                 fault = Fault(*line.split()[1:])
                 faults.append(fault)
-            elif fault and re.match(r'(breaks|tests|race|model|survives( elsewhere)?): ', line):
-                key, value = line.split(': ', 1)
-                fault.about[key] = value
+            elif fault and key:
+                fault.about[key[1]] = key[2]
             elif line and not line.startswith('#'):
                 fail(f'{path}:{where}: not understood: {line}')
     if part:

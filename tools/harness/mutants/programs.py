@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 programs.py list [NAME...]: the faults of programs in the lists *.faults beside it, or these,
-by their files, one a line: name, tests to try first, kind, file. They are those in files of
+by their files, one a line: name, kind, file. They are those in files of
 tools/; plant.py tells what a list says of a fault.
 
 programs.py plant NAME TREE: put this one into its file in TREE, in the place of the old text.
@@ -32,8 +32,7 @@ def tell(names):
     for fault in faults:
         if not names or fault.name in names:
             kind = 'survives' if 'survives' in fault.about else 'plain'
-            print(fault.name, fault.about.get('tests', '-').replace(' ', ','), kind,
-                  fault.file, sep='\t')
+            print(fault.name, kind, fault.file, sep='\t')
 
 
 def planted(fault, tree):

@@ -7,7 +7,8 @@
 #
 # The sources are copied, and all tests built and run without a fault. For each fault
 # that copy is copied, the fault is put in, and make builds each test that it is part of,
-# and runs it: first those that the list names, then the cheapest, until one fails.
+# and runs it: first the one that has found the fault in an earlier run, which is kept in
+# mutant-hints-programs, in the cache; then the cheapest, until one fails.
 #
 # A fault that is found is "ok", with the test that found it, and one that is not is "not
 # ok", unless its list says why none finds it; so is one whose list says that and that is
@@ -81,12 +82,30 @@ run_test()
 		"$1" "$2" "check-$3"
 }
 
-# The tests as a fault has them that names TEST,...: those first.
+hints=$cache/mutant-hints-programs
+
+# tests_for NAME: all tests, first the one that has found this fault before
 tests_for()
 {
-	gawk -v named="$1" 'NF { first = index("," named ",", "," $2 ","); line[!first, NR] = $0 }
+	local before
+	before=$(sed -n "s/^$1 //p" "$hints" 2>/dev/null || :)
+	gawk -v before="$before" 'NF { line[$2 != before, NR] = $0 }
 		END { for (i = 0; i < 2; i++) for (n = 1; n <= NR; n++)
 			if ((i, n) in line) print line[i, n] }' <<<"$all_tests"
+}
+
+# What has found each fault, now or in an earlier run
+keep_hints()
+{
+	local name what by
+	{
+		while IFS=$'\t' read -r name _; do
+			read -r what by <"$work/$name.result" || :
+			[ "$what" != found ] || echo "$name ${by%%:*}"
+		done <"$work/faults"
+		cat "$hints" 2>/dev/null || :
+	} | sort -u -k 1,1 -s >"$work/hints"
+	mv "$work/hints" "$hints"
 }
 
 # What has failed, from what a test has said.
@@ -124,7 +143,7 @@ try_test()
 
 is_built() { in_folder "$1" "$2" -q "build/$3" 2>/dev/null; }
 
-# find_fault TREE TESTS: found, survived or broken, and by what.
+# find_fault TREE NAME: found, survived or broken, and by what.
 find_fault()
 {
 	local folder target program tests
@@ -137,13 +156,12 @@ find_fault()
 	echo survived
 }
 
-# try_fault NAME TESTS
 try_fault()
 {
 	local tree=$work/with.$1
 	copy_of "$work/base" "$tree"
 	programs plant "$1" "$tree" || exit
-	find_fault "$tree" "$2" >"$work/$1.result"
+	find_fault "$tree" "$1" >"$work/$1.result"
 	rm -rf "$tree" "$elsewhere/with.$1"
 }
 
@@ -225,12 +243,13 @@ step "running them without a fault" mutants-programs-base try_base
 
 echo "1..$(wc -l <"$work/faults")"
 started=$SECONDS
-while IFS=$'\t' read -r name tests _; do
-	at_once 2 try_fault "$name" "$tests"
+while IFS=$'\t' read -r name _; do
+	at_once 2 try_fault "$name"
 done <"$work/faults"
 wait
 say "-- all faults: $((SECONDS - started)) s"
-while IFS=$'\t' read -r name _ kind file; do
+while IFS=$'\t' read -r name kind file; do
 	tell_fault "$name" "$kind" "$file"
 done <"$work/faults"
+keep_hints
 table
