@@ -76,12 +76,12 @@ series: packages	## write the patches as mails, a folder a topic, to build/serie
 tree: packages	## make TREE=dir a git tree of the kernel with the series in it, to work in
 	@$(harness)/verbs/tree.sh "$(TREE)"
 
+compile-commands:	## compile_commands.json of library and command, for clangd; "make tree" has the kernel's
+	@$(harness)/verbs/compile_commands.py programs
+
 deb: packages-deb-kernel	## Debian packages of kernel, library and command, into build/deb (hours)
 	@$(harness)/verbs/deb-kernel.sh
 	@$(harness)/verbs/deb.sh
-
-compile-commands:	## compile_commands.json of library and command, for clangd; "make tree" has the kernel's
-	@$(harness)/verbs/compile_commands.py programs
 
 deb-tools: packages-deb	## Debian packages of the library and the command only
 	@$(harness)/verbs/deb.sh

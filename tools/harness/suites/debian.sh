@@ -19,19 +19,6 @@ make_packages()
 	CONFIG=trimmed "$harness/verbs/deb-kernel.sh" "$work/deb"
 }
 
-# From a source unpacked elsewhere, with a build folder of its own; what was
-# compiled in the first one, ccache has.
-make_packages_again()
-{
-	local deb
-	CACHE=$work/elsewhere CCACHE_DIR=${CCACHE_DIR:-$cache/ccache} CONFIG=trimmed \
-		"$harness/verbs/deb-kernel.sh" "$work/deb-again"
-	for deb in "$work"/deb/linux-*.deb; do
-		cmp "$deb" "$work/deb-again/${deb##*/}"
-	done
-	rm -rf "$work/elsewhere"
-}
-
 # The archive that this machine itself installs Debian's packages from
 archive()
 {
@@ -153,23 +140,10 @@ boot()
 	result $status "boot $name: the guest ends well, and the kernel did not complain"
 }
 
-# Nothing of it is lost but what config/debian/package.config says.
-configure_cloud()
-{
-	# shellcheck disable=SC2034 # deb-kernel.sh reads it
-	CONFIG=cloud
-	. "$harness/verbs/deb-kernel.sh"
-	find_packages
-	lock_source
-	prepare_packages
-}
-
 scratch
 [ -z "${KEEP:-}" ] || mkdir -p "$KEEP"
-echo 1..30
-check "Debian's cloud configuration is kept whole" configure_cloud
+echo 1..28
 check "the packages are made" make_packages
-check "the kernel's packages, made again elsewhere, are the same bytes" make_packages_again
 check "a module is built with the headers package" make_module
 check "a Debian root is made" make_root
 check "a disk is made of it" make_disk_as_root

@@ -11,7 +11,7 @@
 # It is made from a commit that has the version's tag and from nothing else;
 # DRAFT=yes makes one from what is there. The same commit, the same user.name
 # and user.email of git, who sign the mails, and the same compiler make the
-# same bytes.
+# same bytes, but for the kernel's packages.
 
 . "$(dirname "$0")/../shared/start.sh"
 
