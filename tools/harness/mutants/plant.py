@@ -231,6 +231,16 @@ def is_there(stage, fault):
     return count == 1 and fault.which == 1
 
 
+def is_balanced(text):
+    """Whether all that the text opens, it closes: it is put between braces or brackets."""
+    text = re.sub(r"""/\*.*?\*/|"(\\.|[^"])*"|'(\\.|[^'])'""", '', text, flags=re.S)
+    while True:
+        shorter = re.sub(r'\([^][(){}]*\)|\[[^][(){}]*\]|\{[^][(){}]*\}', '', text)
+        if shorter == text:
+            return not re.search(r'[][(){}]', text)
+        text = shorter
+
+
 def find(text, fault):
     """Where the old text of a fault is: its first character and the one behind it."""
     old, at = fault.text('old'), -1
@@ -326,6 +336,9 @@ def main():
         fail(f'{sys.argv[2]}: only "partly" is known')
     for number, fault in enumerate(faults, 1):
         fault.number = number
+        for part in ('old', 'new'):
+            if not is_balanced(fault.text(part)):
+                fail(f'{fault.name}: brackets of its {part} text have no partner in it')
     for file in sorted({fault.file for fault in faults}):
         path = os.path.join(stage, file)
         if not os.path.exists(path):
