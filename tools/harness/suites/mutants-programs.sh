@@ -25,7 +25,7 @@ command -v gawk >/dev/null || die "there is no gawk, which says which tests to r
 # Of each test, the cheapest first: its folder in tools/, make's name for it, its program.
 all_tests='
 lib/tracemap		losses_test	losses_test
-tracing/tracemap	undo		undo_test
+tracing/tracemap	cleanup		cleanup_test
 tracing/tracemap	snap		snap_test
 lib/tracemap		trace_dat_zstd_test	trace_dat_zstd_test
 tracing/tracemap	stat		stat_test

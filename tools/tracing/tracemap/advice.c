@@ -39,16 +39,7 @@ static const struct line lines[] = {
 	{ ABOUT_NEW, EEXIST, "there is such an instance already" },
 	{ ABOUT_NEW, ENOMEM, "not enough memory for another set of buffers" },
 
-	{
-		ABOUT_SETTING, EACCES,
-		"only root can change what is traced; others read what an instance traces already, by -i INSTANCE without -e, -p or other settings, as tracemap snap does",
-	},
 	{ ABOUT_SETTING, ENOENT, "this kernel does not have it" },
-	{ ABOUT_SETTING, EBUSY, "another program, such as tracemap stream or stat, reads or has"
-		" mapped the buffers: end it; tracemap stat -v -i INSTANCE names those that have"
-		" mapped them" },
-	{ ABOUT_SETTING, ENOTUNIQ,
-	  "the CPUs have buffers of different sizes, which could not be restored" },
 	{ ABOUT_SETTING, ENOMEM, "not enough memory: ask for less" },
 
 	{ ABOUT_BUFFER, EACCES, LET_A_GROUP_READ },

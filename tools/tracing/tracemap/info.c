@@ -121,7 +121,7 @@ static void try_all(struct info *info)
 {
 	struct session *session;
 	const char *dir;
-	int ret = session_open(&session, NULL);
+	int ret = session_open(&session, NULL, false);
 
 	if (ret < 0) {
 		info->tried = -ret;

@@ -90,6 +90,7 @@ static const char usage[] =
 	"Record events into a file that trace-cmd report and KernelShark open, until\n"
 	"Ctrl-C, or until the command has ended.\n\n"
 	SELECTION_HELP
+	SELECTION_CHILD_HELP
 	"\nHow:\n"
 	"  -o, --output FILE     default: trace.dat; - is standard output, which gets the whole\n"
 	"                        file when the recording has ended, and nothing before\n"
@@ -112,6 +113,7 @@ static const char usage[] =
 
 static const struct option options[] = {
 	SELECTION_OPTIONS,
+	SELECTION_CHILD_OPTIONS,
 	{ "output", required_argument, NULL, 'o' },
 	{ "duration", required_argument, NULL, OPTION_DURATION },
 	{ "size", required_argument, NULL, OPTION_SIZE },
@@ -196,7 +198,9 @@ static int parse(struct request *request, int argc, char **argv)
 	int option, ret;
 
 	request->selection.large_subbufs = true;
-	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "o:qh", options, NULL)) >= 0) {
+	request->selection.records = true;
+	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT SELECTION_CHILD_SHORT "o:qh",
+				     options, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			return 0;
@@ -275,8 +279,7 @@ static int open_recording(struct run *run)
 
 	if (ret)
 		return ret;
-	run->recording.dat->starts = session_is_own(run->session) ||
-				     !selection_is_empty(&run->request->selection);
+	run->recording.dat->starts = session_is_own(run->session);
 	if (!run->request->piped)
 		session_add_recording(run->session, run->request->output);
 	return 0;
@@ -307,7 +310,7 @@ static int open_all(struct run *run)
 		ret = open_buffers(run);
 	if (!ret)
 		ret = open_recording(run);
-	return ret ? ret : selection_switch_on(&run->request->selection, run->session);
+	return ret ? ret : session_trace(run->session, true);
 }
 
 /* ---- While it runs ---- */
@@ -611,7 +614,7 @@ static void drain(struct run *run)
 {
 	bool off;
 
-	selection_switch_off(&run->request->selection, run->session);
+	session_trace(run->session, false);
 	while ((off = is_off(run)) && !recording_error(&run->recording) && stop_signals() < 2 &&
 	       take_all(run) > 0)
 		tick(run);

@@ -254,7 +254,7 @@ static void send_file(struct record_end *e)
 
 /* ---- All of it ---- */
 
-/* Killed meanwhile, it is the keeper that goes on. */
+/* Killed meanwhile, it is the second process that goes on. */
 static void finish_file(struct record_end *e)
 {
 	struct trace_dat_watch watch = { .go_on = go_on_moving };

@@ -4,12 +4,10 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "advice.h"
@@ -204,8 +202,28 @@ static void say_filtered(const struct selection *sel)
 	}
 }
 
+/* The first option that an instance which is only read does not take, or NULL. */
+static const char *setting_of(const struct selection *sel)
+{
+	if (sel->nr_events)
+		return "-e";
+	if (sel->tracer)
+		return "-p";
+	if (sel->nr_functions)
+		return "-l";
+	if (sel->child_only)
+		return "-F";
+	if (sel->buffer_size)
+		return "-b";
+	if (sel->subbuf)
+		return "--subbuf";
+	return sel->clock ? "--clock" : NULL;
+}
+
 int selection_command(const struct selection *sel, int argc, char **argv, char ***command)
 {
+	const char *setting = setting_of(sel);
+
 	*command = NULL;
 	if (optind < argc && strcmp(argv[optind - 1], "--")) {
 		say("\"%s\" is no option; a command goes behind --", argv[optind]);
@@ -213,6 +231,11 @@ int selection_command(const struct selection *sel, int argc, char **argv, char *
 	}
 	if (optind < argc)
 		*command = argv + optind;
+	if (sel->instance && setting) {
+		say("instance %s: one that was there is only read, and %s would change it: with -e or -p, and without -i, tracemap traces in an instance of its own",
+		    sel->instance, setting);
+		return -EINVAL;
+	}
 	if (sel->nr_functions && !sel->tracer) {
 		say("-l goes with a tracer of functions: -p function");
 		return -EINVAL;
@@ -236,26 +259,7 @@ void selection_free(struct selection *sel)
 	free(sel->cpus);
 }
 
-/* ---- Setting up ---- */
-
-/*
- * An existing instance may have other users, who lose events while tracing is off, and all that
- * the buffers hold when the clock, the tracer or the size of a sub-buffer is changed. So a
- * command that is refused must not have changed these:
- *
- *	1. check what can be known by reading only
- *	2. write what only the kernel can judge: filters. If it refuses one, an event that is on
- *	   has none for about a millisecond
- *	3. switch tracing off, and set the rest, first what may still be refused
- */
-
-/* ---- 1. Checks, which change nothing ---- */
-
-/* What an existing instance traces already: nothing is changed there, but see selection_hide(). */
-static bool only_reads(const struct selection *sel, const struct session *session)
-{
-	return !session_is_own(session) && selection_is_empty(sel);
-}
+/* ---- Checks ---- */
 
 /* Memory that can be had without swapping, in KiB; 0 if it is not known. */
 static unsigned long long available_kib(void)
@@ -272,29 +276,19 @@ static unsigned long long available_kib(void)
 
 /*
  * The kernel would take the memory of one CPU after the other, and refuse when there is no more:
- * other programs would lack it meanwhile. So this is refused before anything is changed.
+ * other programs would lack it meanwhile.
  */
 static int check_buffer_size(const struct selection *sel, struct session *session)
 {
 	unsigned long long kib = (sel->buffer_size + 1023) / 1024, there = available_kib();
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	char *now;
 
-	if (!sel->buffer_size || !there || cpus < 1)
+	(void)session;
+	if (!sel->buffer_size || !there || cpus < 1 || kib <= there / cpus)
 		return 0;
-	now = session_get(session, "buffer_size_kb");
-	there = there / cpus + (now ? text_file_buffer_kib(now) : 0);
-	free(now);
-	if (kib <= there)
-		return 0;
-	say("-b: %llu MiB for each of %ld CPUs are more than there is memory for: ask for %lluM at most; nothing was changed",
-	    kib >> 10, cpus, there >> 10);
+	say("-b: %llu MiB for each of %ld CPUs are more than there is memory for: ask for %lluM at most",
+	    kib >> 10, cpus, there / cpus >> 10);
 	return -ENOMEM;
-}
-
-static int claim(const struct selection *sel, struct session *session)
-{
-	return only_reads(sel, session) ? 0 : session_claim(session);
 }
 
 static void subbuf_kb(const struct selection *sel, char *text, size_t size)
@@ -302,32 +296,23 @@ static void subbuf_kb(const struct selection *sel, char *text, size_t size)
 	snprintf(text, size, "%llu", (sel->subbuf + 1023) / 1024);
 }
 
-/* The CPUs' buffers may have different sizes, which could not be restored. */
-static int check_sizes(const struct selection *sel, struct session *session)
+static int check_subbuf(const struct selection *sel, struct session *session)
 {
-	char kb[32], *now;
-	int ret = 0;
+	char kb[32];
 
-	if (sel->subbuf && !session_has(session, "buffer_subbuf_size_kb")) {
-		subbuf_kb(sel, kb, sizeof(kb));
-		return complain(ABOUT_SETTING, ENOENT, "--subbuf %sk", kb);
-	}
-	if (session_is_own(session) || (!sel->subbuf && !sel->buffer_size))
+	if (!sel->subbuf || session_has(session, "buffer_subbuf_size_kb"))
 		return 0;
-	now = session_get(session, "buffer_size_kb");
-	if (now && !strcmp(now, "X"))
-		ret = complain(ABOUT_SETTING, ENOTUNIQ, "%s/buffer_size_kb", session_dir(session));
-	free(now);
-	return ret;
+	subbuf_kb(sel, kb, sizeof(kb));
+	return complain(ABOUT_SETTING, ENOENT, "--subbuf %sk", kb);
 }
 
-int selection_check_cpus(const struct selection *sel, const char *dir)
+static int check_cpus(const struct selection *sel, struct session *session)
 {
-	char path[4096], online[256];
+	char path[64], online[256];
 
 	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
-		snprintf(path, sizeof(path), "%s/per_cpu/cpu%d", dir, sel->cpus[i]);
-		if (!access(path, F_OK))
+		snprintf(path, sizeof(path), "per_cpu/cpu%d", sel->cpus[i]);
+		if (session_has(session, path))
 			continue;
 		if (text_file_read("/sys/devices/system/cpu", "online", online, sizeof(online)) < 0)
 			strcpy(online, "listed in /sys/devices/system/cpu/online");
@@ -335,11 +320,6 @@ int selection_check_cpus(const struct selection *sel, const char *dir)
 		return -ENOENT;
 	}
 	return 0;
-}
-
-static int check_cpus(const struct selection *sel, struct session *session)
-{
-	return selection_check_cpus(sel, session_dir(session));
 }
 
 /* A list that cannot be read is no reason: the kernel will judge. */
@@ -370,10 +350,9 @@ static int check_tracer(const struct selection *sel, struct session *session)
 	known = session_get(session, "../../available_tracers");
 	if (here && !text_file_has_word(here, sel->tracer)) {
 		ret = -EINVAL;
-		if (strcmp(session_name(session), SESSION_TOP) &&
-		    text_file_has_word(known, sel->tracer))
-			say("the tracer %s works at the top level only, not in an instance: use -i /",
-			    sel->tracer);
+		if (text_file_has_word(known, sel->tracer))
+			say("the tracer %s works at the top level only, not in an instance: echo %s >%s/current_tracer, and read that by -i /",
+			    sel->tracer, sel->tracer, session_top(session));
 		else
 			say("there is no tracer \"%s\"; there are: %s", sel->tracer, here);
 	}
@@ -391,33 +370,14 @@ static int find_events(const struct selection *sel, struct session *session)
 	return ret;
 }
 
-/* Opening the buffers takes no event out of them. In an instance of its own it happens later. */
-static int check_way(const struct selection *sel, struct session *session)
-{
-	struct tracemap_options options = tracemap_default_options();
-	struct tracemap *t;
-	int ret;
+/* ---- Settings ---- */
 
-	if (sel->way == TRACEMAP_CONSUME || session_is_own(session) || only_reads(sel, session))
-		return 0;
-	options.way = sel->way;
-	options.nr_cpus = sel->nr_cpus;
-	options.cpus = sel->cpus;
-	ret = tracemap_open(&t, session_dir(session), &options);
-	if (ret)
-		return complain(ABOUT_BUFFER, ret, "%s", session_dir(session));
-	tracemap_close(t);
-	return 0;
+static bool traces_functions(const struct selection *sel)
+{
+	return sel->tracer && text_file_is_of_functions(sel->tracer);
 }
 
-/* ---- 2. What the kernel alone can judge ---- */
-
-static bool runs_functions(struct session *session)
-{
-	return text_file_runs_functions(session_dir(session));
-}
-
-static int add_functions(struct session *session, const char *glob, bool first)
+static int add_function_glob(struct session *session, const char *glob)
 {
 	char *line;
 	int ret;
@@ -425,19 +385,17 @@ static int add_functions(struct session *session, const char *glob, bool first)
 	/* Without a newline, the kernel would check the text only when the file is closed. */
 	if (asprintf(&line, "%s\n", glob) < 0)
 		return -ENOMEM;
-	ret = first ? session_try(session, "set_ftrace_filter", line) :
-		      session_add(session, "set_ftrace_filter", line);
+	ret = session_add(session, "set_ftrace_filter", line);
 	free(line);
 	return ret;
 }
 
-/* Add all of -l to the kernel's list; if @replaces, they are all that it has then. */
-static int put_functions(const struct selection *sel, struct session *session, bool replaces)
+static int set_functions(const struct selection *sel, struct session *session)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; i < sel->nr_functions && !ret; i++) {
-		ret = add_functions(session, sel->functions[i], replaces && !i);
+		ret = add_function_glob(session, sel->functions[i]);
 		if (ret == -EINVAL)
 			say("no function that can be traced is \"%s\": see available_filter_functions",
 			    sel->functions[i]);
@@ -445,18 +403,6 @@ static int put_functions(const struct selection *sel, struct session *session, b
 			complain(ABOUT_SETTING, ret, "set_ftrace_filter");
 	}
 	return ret;
-}
-
-/*
- * The kernel ignores a wrong name that is added to its list; but if the list is emptied before,
- * a tracer that runs traces all functions.
- */
-static int try_functions(const struct selection *sel, struct session *session)
-{
-	/* A tracer of functions that runs would trace these at once. */
-	if (session_is_own(session) || runs_functions(session))
-		return 0;
-	return put_functions(sel, session, false);
 }
 
 static int set_filters(const struct selection *sel, struct session *session)
@@ -468,50 +414,19 @@ static int set_filters(const struct selection *sel, struct session *session)
 	return ret;
 }
 
-/* Tracing is switched on again last, when the filters are those that were there. */
-static int keep_tracing_on(const struct selection *sel, struct session *session)
-{
-	return only_reads(sel, session) ? 0 : session_keep(session, "tracing_on");
-}
-
-/* ---- 3. Settings ---- */
-
-/* Decide by the tracer that is asked for, or else by that of the instance. */
-static bool traces_functions(const struct selection *sel, struct session *session)
-{
-	return sel->tracer ? text_file_is_of_functions(sel->tracer) : runs_functions(session);
-}
-
 /*
  * A tracer of functions that traced how this is done would write more than can be read, and other
  * events would be lost.
  */
-void selection_hide(struct session *session)
-{
-	int ret = runs_functions(session) ? session_hide_from_functions(session) : 0;
-
-	if (ret)
-		say("instance %s: its tracer traces tracemap, too, and writes more than can be read: %s/set_ftrace_notrace_pid: %s%s",
-		    session_name(session), session_dir(session), strerror(-ret),
-		    ret == -EACCES ? ": root may write it" : "");
-}
-
 static int switch_off(const struct selection *sel, struct session *session)
 {
-	int ret;
+	int ret = session_trace(session, false);
 
-	if (only_reads(sel, session)) {
-		selection_hide(session);
-		return 0;
-	}
-	ret = session_trace(session, false);
 	if (!ret)
 		ret = session_hide_from_events(session);
-	if (ret || !traces_functions(sel, session))
-		return ret;
-	ret = session_hide_from_functions(session);
-	return ret ? complain(ABOUT_SETTING, ret, "%s/set_ftrace_notrace_pid",
-			      session_dir(session)) : 0;
+	if (!ret && traces_functions(sel))
+		ret = session_hide_from_functions(session);
+	return ret;
 }
 
 /* Hexadecimal, the highest first, a comma every eight digits. */
@@ -539,23 +454,18 @@ static char *cpu_mask(const struct selection *sel)
 	return text;
 }
 
-/* Other CPUs need not trace what is not read, but in an existing instance another reader may. */
+/* Other CPUs need not trace what is not read. */
 static int set_cpus(const struct selection *sel, struct session *session)
 {
 	char *mask;
 	int ret;
 
-	if (!sel->nr_cpus || !session_is_own(session))
+	if (!sel->nr_cpus)
 		return 0;
 	mask = cpu_mask(sel);
 	ret = mask ? session_set(session, "tracing_cpumask", mask) : no_memory();
 	free(mask);
 	return ret;
-}
-
-static int set_functions(const struct selection *sel, struct session *session)
-{
-	return put_functions(sel, session, true);
 }
 
 static int set_events(const struct selection *sel, struct session *session)
@@ -567,17 +477,6 @@ static int set_events(const struct selection *sel, struct session *session)
 	return ret;
 }
 
-/* Something keeps the tracer from being changed; the tracer itself is all right. */
-static void tracer_is_kept(const struct session *session, const char *tracer)
-{
-	bool own = session_is_own(session);
-
-	say("the tracer %s cannot be set in instance %s now: %sit is in use in another instance%s",
-	    tracer, session_name(session),
-	    own ? "" : "another program, such as a stream or a recording, reads or has mapped the buffers, or ",
-	    own ? "" : "; end that, or leave out -i, for an instance of its own");
-}
-
 static int set_tracer(const struct selection *sel, struct session *session)
 {
 	int ret;
@@ -586,28 +485,25 @@ static int set_tracer(const struct selection *sel, struct session *session)
 		return 0;
 	ret = session_try(session, "current_tracer", sel->tracer);
 	if (ret == -EBUSY)
-		tracer_is_kept(session, sel->tracer);
+		say("the tracer %s cannot be set now: it is in use in another instance",
+		    sel->tracer);
 	else if (ret)
 		complain(ABOUT_SETTING, ret, "the tracer %s", sel->tracer);
 	return ret;
 }
 
 /*
- * Set large sub-buffers in an instance of our own: fewer are taken, which makes an
- * event cheaper to record. A buffer smaller than LARGE_ENOUGH keeps the kernel's
- * size, since few large ones would make it larger than was asked for. Failure is not an
- * error: the kernel may not be able to set it, or lack contiguous memory.
+ * Set large sub-buffers: fewer are taken, which makes an event cheaper to record. A buffer
+ * smaller than LARGE_ENOUGH keeps the kernel's size, since few large ones would make it larger
+ * than was asked for. Failure is not an error: the kernel may not be able to set it, or lack
+ * contiguous memory.
  */
 static void prefer_large_subbufs(const struct selection *sel, struct session *session)
 {
-	if (session_is_own(session) && (!sel->buffer_size || sel->buffer_size >= LARGE_ENOUGH))
+	if (!sel->buffer_size || sel->buffer_size >= LARGE_ENOUGH)
 		session_try(session, "buffer_subbuf_size_kb", SUBBUF_KB);
 }
 
-/*
- * The buffer is made of whole sub-buffers, at least two: with larger ones it may grow, and
- * does not shrink again by itself. So its size is restored last.
- */
 static int set_subbuf(const struct selection *sel, struct session *session)
 {
 	char kb[32];
@@ -617,14 +513,9 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 		prefer_large_subbufs(sel, session);
 	if (!sel->subbuf)
 		return 0;
-	ret = session_keep(session, "buffer_size_kb");
-	if (ret)
-		return ret;
 	subbuf_kb(sel, kb, sizeof(kb));
 	ret = session_try(session, "buffer_subbuf_size_kb", kb);
-	if (ret)
-		complain(ABOUT_SETTING, ret, "--subbuf %sk", kb);
-	return ret;
+	return ret ? complain(ABOUT_SETTING, ret, "--subbuf %sk", kb) : 0;
 }
 
 static int set_buffer(const struct selection *sel, struct session *session)
@@ -654,24 +545,20 @@ static int take_steps(const step *steps, unsigned int nr, const struct selection
 	return ret;
 }
 
-/* 1 and 2 */
-static int try_all(const struct selection *sel, struct session *session)
+static int check_all(const struct selection *sel, struct session *session)
 {
 	static const step steps[] = {
-		check_buffer_size, check_sizes, check_cpus, check_clock, check_tracer, find_events,
-		check_way, claim,
-		keep_tracing_on, try_functions, set_filters,
+		check_buffer_size, check_subbuf, check_cpus, check_clock, check_tracer, find_events,
 	};
 
 	return take_steps(steps, sizeof(steps) / sizeof(steps[0]), sel, session);
 }
 
-/* 3 */
 static int set_all(const struct selection *sel, struct session *session)
 {
 	static const step steps[] = {
-		switch_off, set_cpus, set_functions, set_events, set_tracer, set_subbuf, set_buffer,
-		set_clock,
+		switch_off, set_cpus, set_functions, set_filters, set_events, set_tracer,
+		set_subbuf, set_buffer, set_clock,
 	};
 
 	return take_steps(steps, sizeof(steps) / sizeof(steps[0]), sel, session);
@@ -685,7 +572,7 @@ static int limit_to(const struct selection *sel, struct session *session, int pi
 		{ "options/function-fork", "1" },
 		{ "set_ftrace_pid", NULL },
 	};
-	unsigned int nr = traces_functions(sel, session) ? 4 : 2;
+	unsigned int nr = traces_functions(sel) ? 4 : 2;
 	char text[16];
 
 	if (!sel->child_only || !pid)
@@ -700,10 +587,6 @@ static int limit_to(const struct selection *sel, struct session *session, int pi
 	return 0;
 }
 
-/*
- * The kernel hides what a hidden process forks, with options/event-fork or function-fork: so this
- * comes before tracemap hides.
- */
 static int prepare_child(struct session *session, struct child *child, char **command)
 {
 	setenv("TRACEMAP_INSTANCE", session_dir(session), 1);
@@ -727,50 +610,17 @@ int selection_open(const struct selection *sel, struct session **session, struct
 	int ret = child_check(child, command);
 
 	if (!ret)
-		ret = session_open(session, sel->instance);
+		ret = session_open(session, sel->instance, sel->records);
 	if (!ret)
 		ret = stop_on_signals();
 	if (!ret)
-		ret = try_all(sel, *session);
+		ret = check_all(sel, *session);
 	if (!ret)
 		ret = prepare_child(*session, child, command);
-	if (!ret)
+	if (!ret && session_is_own(*session))
 		ret = set_all(sel, *session);
 	if (!ret)
 		ret = limit_to(sel, *session, child->pid);
-	if (!ret && !only_reads(sel, *session))
-		ret = session_put_back_while_off(*session);
 	allow_many_files();
-	return ret;
-}
-
-int selection_switch_on(const struct selection *sel, struct session *session)
-{
-	return only_reads(sel, session) ? 0 : session_trace(session, true);
-}
-
-/*
- * A writer that began before tracing was switched off may not have committed its event yet.
- * Writers keep preemption off meanwhile, so an RCU grace period, which this system call
- * waits for, is long enough for them, except for functions that are traced where RCU does
- * not watch. Kernels with nohz_full= refuse the call: 10 ms are ample for a CPU that keeps
- * running.
- */
-static void wait_for_writers(void)
-{
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		usleep(10000);
-}
-
-int selection_switch_off(const struct selection *sel, struct session *session)
-{
-	int ret;
-
-	if (only_reads(sel, session))
-		return 0;
-	ret = session_trace(session, false);
-	/* In an instance of its own the rest is removed with the buffers. */
-	if (!session_is_own(session))
-		wait_for_writers();
 	return ret;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Test selection.h, values.h and session.h with a folder of files in place of tracefs:
- * how options are understood, what is written to which file, and that each file is
- * restored.
+ * how options are understood, what is written to which file of an instance of the command's
+ * own, and that nothing is written anywhere else.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,13 +21,14 @@
 #include "check.h"
 #include "selection.h"
 #include "stop.h"
+#include "text_file.h"
 #include "tracemap-event.h"
-#include "undo.h"
 #include "values.h"
 
 #define SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 static char top[256];
+static char own[320];		/* the instance that a session makes */
 static unsigned int said;
 static char last_said[512];
 
@@ -57,21 +58,6 @@ int tracemap_find_dir(char **dir, const char *instance)
 	else if (asprintf(dir, "%s/instances/%s", top, instance) < 0)
 		*dir = NULL;
 	return *dir ? 0 : -ENOMEM;
-}
-
-static int open_refused;	/* what tracemap_open() returns */
-
-int __wrap_tracemap_open(struct tracemap **t, const char *dir,
-			 const struct tracemap_options *options)
-{
-	CHECK(!strcmp(dir, top) && options->way == TRACEMAP_OBSERVE);
-	*t = NULL;
-	return open_refused;
-}
-
-void __wrap_tracemap_close(struct tracemap *t)
-{
-	CHECK(!t);
 }
 
 /* ---- Values ---- */
@@ -264,33 +250,63 @@ static void test_filter_of_one(void)
 	selection_free(&sel);
 }
 
+/* With -i goes what changes nothing. */
+static void test_only_read(void)
+{
+	static const struct {
+		int letter;
+		const char *name, *arg;
+	} settings[] = {
+		{ 'e', "-e", "sched" }, { 'p', "-p", "function" }, { 'l', "-l", "vfs_*" },
+		{ 'b', "-b", "1M" }, { SELECTION_CLOCK, "--clock", "mono" }, { 'F', "-F", NULL },
+	};
+	char *argv[4] = { "stream", "--", "true" }, **command, wanted[64];
+	struct selection sel = { .subbuf = 65536 };
+
+	optind = 2;
+	CHECK(selection_option(&sel, 'i', "t") == 1 && selection_option(&sel, 'C', "0") == 1);
+	CHECK(selection_command(&sel, 3, argv, &command) == -EINVAL);
+	CHECK(strstr(last_said, "instance t: one that was there is only read, and --subbuf would"));
+	sel.subbuf = 0;
+	CHECK(!selection_command(&sel, 3, argv, &command) && command == argv + 2);
+	selection_free(&sel);
+	for (unsigned int i = 0; i < SIZE(settings); i++) {
+		sel = (struct selection){ .instance = "/" };
+		CHECK(selection_option(&sel, settings[i].letter, settings[i].arg) == 1);
+		CHECK(selection_command(&sel, 3, argv, &command) == -EINVAL);
+		snprintf(wanted, sizeof(wanted), "only read, and %s would change it",
+			 settings[i].name);
+		CHECK(strstr(last_said, wanted));
+		selection_free(&sel);
+	}
+}
+
 /* ---- Settings ---- */
 
-/* What the kernel's files say before, and what they shall have again. */
+/* What the kernel's files say before. */
 static const struct {
-	const char *name, *before, *after;
+	const char *name, *before;
 } files[] = {
-	{ "tracing_on", "1\n", "1" },
-	{ "current_tracer", "nop\n", "nop" },
-	{ "trace_clock", "local [global] mono\n", "global" },
-	{ "buffer_size_kb", "7 (expanded: 1408)\n", "1408" },
-	{ "buffer_subbuf_size_kb", "4\n", "4" },
-	{ "tracing_cpumask", "f\n", "f\n" },
-	{ "set_ftrace_filter",
-	  "#### all enabled ####\nvfs_open [ext4]\nkfree:traceoff:unlimited\n", "vfs_open\n" },
-	{ "set_ftrace_pid", "no pid\n", "" },
-	{ "set_event_pid", "", "" },
-	{ "set_event_notrace_pid", "12\n", "12\n" },
-	{ "set_ftrace_notrace_pid", "", "" },
-	{ "options/event-fork", "0\n", "0" },
-	{ "options/function-fork", "0\n", "0" },
-	{ "events/sched/sched_switch/filter", "none\n", "0" },
-	{ "events/sched/sched_switch/enable", "0*\n", "0" },
-	{ "events/sched/sched_waking/filter", "none\n", "none\n" },
-	{ "events/sched/sched_waking/enable", "0\n", "0\n" },
-	{ "per_cpu/cpu0/stats", "", "" },
-	{ "per_cpu/cpu2/stats", "", "" },
-	{ "per_cpu/cpu33/stats", "", "" },
+	{ "tracing_on", "1\n" },
+	{ "current_tracer", "nop\n" },
+	{ "trace_clock", "local [global] mono\n" },
+	{ "buffer_size_kb", "7 (expanded: 1408)\n" },
+	{ "buffer_subbuf_size_kb", "4\n" },
+	{ "tracing_cpumask", "f\n" },
+	{ "set_ftrace_filter", "kfree:traceoff:unlimited\n" },
+	{ "set_ftrace_pid", "no pid\n" },
+	{ "set_event_pid", "" },
+	{ "set_event_notrace_pid", "" },
+	{ "set_ftrace_notrace_pid", "" },
+	{ "options/event-fork", "0\n" },
+	{ "options/function-fork", "0\n" },
+	{ "events/sched/sched_switch/filter", "none\n" },
+	{ "events/sched/sched_switch/enable", "0*\n" },
+	{ "events/sched/sched_waking/filter", "none\n" },
+	{ "events/sched/sched_waking/enable", "0\n" },
+	{ "per_cpu/cpu0/stats", "" },
+	{ "per_cpu/cpu2/stats", "" },
+	{ "per_cpu/cpu33/stats", "" },
 };
 
 static void fill(const char *dir)
@@ -317,8 +333,10 @@ int __wrap_mkdirat(int at, const char *path, mode_t mode)
 	int ret = __real_mkdirat(at, path, mode);
 
 	snprintf(whole, sizeof(whole), "%s/%s", top, path);
-	if (!ret)
+	if (!ret) {
 		fill(whole);
+		make_file(whole, "available_tracers", "function nop\n");
+	}
 	return ret;
 }
 
@@ -344,42 +362,37 @@ int __wrap_faccessat(int at, const char *path, int mode, int flags)
 	return __real_faccessat(at, path, mode, flags);
 }
 
-/* The kernel lets no tracer be set but the present one while trace_pipe_raw is open. */
-static bool tracer_is_kept, filter_is_refused, list_is_refused, takes_nothing;
-static const struct child *forked;	/* before tracemap hides: set while there is a command */
-static unsigned int set_while_on;	/* settings of the top level, but tracing_on and filters */
-static unsigned int set;		/* settings of the top level, filters included */
+static bool tracer_is_in_use, filter_is_refused, list_is_refused, takes_nothing;
+static unsigned int set_while_on;	/* settings of its own instance, but tracing_on */
+static unsigned int set_elsewhere;	/* files below the top level that are not in it */
 __typeof__(write) __real_write;
 static bool has(const char *dir, const char *name, const char *text);
+
+static int refuse(const char *path)
+{
+	if (tracer_is_in_use && strstr(path, "/current_tracer"))
+		return -EBUSY;
+	if (list_is_refused && strstr(path, "_notrace_pid"))
+		return -ENOMEM;
+	return filter_is_refused && strstr(path, "/sched_waking/filter") ? -EINVAL : 0;
+}
 
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
 	char link[64], path[512] = "";
-	ssize_t length;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (tracer_is_kept && length > 0 && strstr(path, "/current_tracer") &&
-	    memcmp(data, "nop", 3)) {
-		errno = EBUSY;
+	if (readlink(link, path, sizeof(path) - 1) < 0 || takes_nothing)
+		return takes_nothing ? 0 : -1;
+	if (strncmp(path, top, strlen(top)))
+		return __real_write(fd, data, size);
+	errno = -refuse(path);
+	if (errno)
 		return -1;
-	}
-	if (takes_nothing)
-		return 0;
-	if (length > 0 && !strncmp(path, top, strlen(top))) {
-		if (list_is_refused && strstr(path, "_notrace_pid")) {
-			errno = ENOMEM;
-			return -1;
-		}
-		CHECK(!forked || !strstr(path, "_notrace_pid") || forked->pid);
-		set++;
-		if (filter_is_refused && strstr(path, "/sched_waking/filter")) {
-			errno = EINVAL;
-			return -1;
-		}
-		if (!strstr(path, "/tracing_on") && !strstr(path, "filter"))
-			set_while_on += !has(top, "tracing_on", "0");
-	}
+	if (strncmp(path, own, strlen(own)))
+		set_elsewhere++;
+	else if (!strstr(path, "/tracing_on"))
+		set_while_on += !has(own, "tracing_on", "0");
 	return __real_write(fd, data, size);
 }
 
@@ -401,10 +414,12 @@ static bool has(const char *dir, const char *name, const char *text)
 	return !strcmp(text_in(dir, name), text);
 }
 
-static void check_put_back(void)
+/* Nothing was written at the top level, and an instance of its own is gone. */
+static bool is_untouched(void)
 {
 	for (unsigned int i = 0; i < SIZE(files); i++)
-		CHECK(has(top, files[i].name, files[i].after));
+		CHECK(has(top, files[i].name, files[i].before));
+	return !set_elsewhere && access(own, F_OK);
 }
 
 /* Options, each a letter, "-" for --clock, and its argument, up to NULL. */
@@ -415,31 +430,30 @@ static void choose(struct selection *sel, const char *const *option)
 				       *option + 1) == 1);
 }
 
-/* By the options of test_top_level(), with a command of this number. */
+/* By the options of test_settings(), with a command of this number. */
 static void check_set(pid_t pid)
 {
 	char text[16];
 
-	CHECK(has(top, "tracing_on", "0") && has(top, "trace_clock", "mono"));
-	CHECK(has(top, "buffer_size_kb", "2") && has(top, "buffer_subbuf_size_kb", "9"));
-	CHECK(has(top, "set_ftrace_filter", "vfs_read\nb\n"));
-	CHECK(has(top, "current_tracer", "function"));
-	CHECK(has(top, "events/sched/sched_switch/enable", "1") &&
-	      has(top, "events/sched/sched_switch/filter", "prev_prio < 100"));
-	CHECK(has(top, "events/sched/sched_waking/enable", "0\n"));
-	CHECK(has(top, "tracing_cpumask", "f\n"));
+	CHECK(has(own, "tracing_on", "0") && has(own, "trace_clock", "mono"));
+	CHECK(has(own, "buffer_size_kb", "2") && has(own, "buffer_subbuf_size_kb", "9"));
+	CHECK(has(own, "set_ftrace_filter", "kfree:traceoff:unlimited\nvfs_read\nb\n"));
+	CHECK(has(own, "current_tracer", "function"));
+	CHECK(has(own, "events/sched/sched_switch/enable", "1") &&
+	      has(own, "events/sched/sched_switch/filter", "prev_prio < 100"));
+	CHECK(has(own, "events/sched/sched_waking/enable", "0\n"));
+	CHECK(has(own, "tracing_cpumask", "00000005"));
 	snprintf(text, sizeof(text), "%d", pid);
-	CHECK(has(top, "set_event_pid", text) && has(top, "set_ftrace_pid", text));
-	CHECK(has(top, "options/event-fork", "1") && has(top, "options/function-fork", "1"));
-	CHECK(!has(top, "set_event_notrace_pid", "12\n"));
-	CHECK(!has(top, "set_ftrace_notrace_pid", ""));
+	CHECK(has(own, "set_event_pid", text) && has(own, "set_ftrace_pid", text));
+	CHECK(has(own, "options/event-fork", "1") && has(own, "options/function-fork", "1"));
+	CHECK(!has(own, "set_event_notrace_pid", "") && !has(own, "set_ftrace_notrace_pid", ""));
 }
 
-/* At the top level: everything that can be set, while tracing is off, and what was comes back. */
-static void test_top_level(bool switch_off)
+/* Everything that can be set, while tracing is off */
+static void test_settings(void)
 {
 	static const char * const options[] = {
-		"i/", "esched:sched_switch", "fprev_prio < 100", "pfunction", "lvfs_read", "lb",
+		"esched:sched_switch", "fprev_prio < 100", "pfunction", "lvfs_read", "lb",
 		"b1500", "C0,2", "F", NULL,
 	};
 	char *command[2] = { "true" };
@@ -447,32 +461,26 @@ static void test_top_level(bool switch_off)
 	struct child child = CHILD_NONE;
 	struct session *session;
 
-	fill(top);
 	set_while_on = 0;
 	choose(&sel, options);
-	forked = &child;
 	CHECK(!selection_open(&sel, &session, &child, command) && child.pid);
 	check_set(child.pid);
-	CHECK(!selection_switch_on(&sel, session) && has(top, "tracing_on", "1"));
+	CHECK(!session_trace(session, true) && has(own, "tracing_on", "1"));
 	child_stop(&child);
-	if (switch_off)
-		CHECK(!selection_switch_off(&sel, session) && has(top, "tracing_on", "0"));
-	CHECK(!session_close(session) && !set_while_on);
-	forked = NULL;
-	check_put_back();
+	CHECK(!session_trace(session, false) && has(own, "tracing_on", "0"));
+	CHECK(!session_close(session) && !set_while_on && is_untouched());
 	selection_free(&sel);
 }
 
 /* A signal that came while all this was set up: the command is not started. */
 static void test_signal_before_start(void)
 {
-	static const char * const options[] = { "i/", "esched", NULL };
+	static const char * const options[] = { "esched", NULL };
 	char file[300], *command[3] = { "touch", file };
 	struct selection sel = { .clock = NULL };
 	struct child child = CHILD_NONE;
 	struct session *session;
 
-	fill(top);
 	snprintf(file, sizeof(file), "%s/started", top);
 	choose(&sel, options);
 	CHECK(!selection_open(&sel, &session, &child, command) && child.pid);
@@ -486,110 +494,51 @@ static void test_signal_before_start(void)
 	selection_free(&sel);
 }
 
-/* The CPUs' buffers have several sizes, which would be lost. */
-static void test_sizes_of_cpus(void)
-{
-	static const char * const options[] = { "i/", "esched", "b64k", NULL };
-	struct selection sel = { .clock = NULL };
-	struct child child = CHILD_NONE;
-	struct session *session;
-
-	fill(top);
-	CHECK(!session_open(&session, "/"));
-	CHECK(session_quarter_of_buffer(session) == 1408 * 1024 / 4);
-	make_file(top, "buffer_size_kb", "X\n");
-	CHECK(session_quarter_of_buffer(session) == 0);
-	CHECK(session_try(session, "buffer_size_kb", "64") == -ENOTUNIQ);
-	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));
-	choose(&sel, options);
-	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOTUNIQ);
-	CHECK(!session_close(session) && has(top, "buffer_size_kb", "X\n"));
-	CHECK(has(top, "tracing_on", "1\n"));
-	selection_free(&sel);
-}
-
-/* More than the machine has: nothing is written, tracing_on included. */
+/* More than the machine has: it is refused before any file is written. */
 static void test_too_large(void)
 {
-	static const char * const options[] = { "i/", "esched", "b1T", NULL };
+	static const char * const options[] = { "esched", "b1T", NULL };
 	struct selection sel = { .clock = NULL };
 	struct child child = CHILD_NONE;
 	struct session *session = NULL;
 
-	fill(top);
 	choose(&sel, options);
 	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOMEM);
 	CHECK(strstr(last_said, "-b: 1048576 MiB for each of ") && strstr(last_said, "M at most"));
-	CHECK(!session_close(session));
-	for (unsigned int i = 0; i < SIZE(files); i++)
-		CHECK(has(top, files[i].name, files[i].before));
+	CHECK(has(own, "tracing_on", "1\n") && has(own, "buffer_size_kb", files[3].before));
+	CHECK(!session_close(session) && is_untouched());
 	selection_free(&sel);
 }
 
-/* One that is only to be read stays as it is. */
-static void test_nothing_asked_for(void)
+/* One that was there stays as it is, whatever runs in it, and whoever tries to set something. */
+static void test_existing(bool records)
 {
-	static const char * const options[] = { "i/", NULL };
-	struct selection sel = { .clock = NULL };
-	struct child child = CHILD_NONE;
-	struct session *session;
-
-	fill(top);
-	choose(&sel, options);
-	CHECK(!selection_open(&sel, &session, &child, NULL) && !selection_switch_on(&sel, session));
-	CHECK(!selection_switch_off(&sel, session) && has(top, "tracing_on", "1\n"));
-	CHECK(!session_close(session));
-	for (unsigned int i = 0; i < SIZE(files); i++)
-		CHECK(has(top, files[i].name, files[i].before));
-	selection_free(&sel);
-}
-
-/*
- * But a tracer of functions that runs there does not trace the command, as long as it reads; and
- * a process that another one hides meanwhile stays hidden.
- */
-static void test_reads_beside_a_tracer(void)
-{
-	static const char * const options[] = { "i/", NULL };
+	static const char * const options[] = { "i/", "C0,2", NULL };
+	struct selection sel = { .large_subbufs = true, .records = records };
 	char *command[2] = { "true" };
-	struct selection sel = { .clock = NULL };
 	struct child child = CHILD_NONE;
 	struct session *session;
-	char pids[32];
 
-	fill(top);
-	make_file(top, "current_tracer", "function_graph\n");
-	make_file(top, "set_ftrace_notrace_pid", "7\n");
 	choose(&sel, options);
-	forked = &child;
-	CHECK(!selection_open(&sel, &session, &child, command));
-	snprintf(pids, sizeof(pids), "7\n%d\n", getpid());
-	CHECK(!strncmp(text_in(top, "set_ftrace_notrace_pid"), pids, strlen(pids)));
-	CHECK(has(top, "set_event_notrace_pid", "12\n") && has(top, "tracing_on", "1\n"));
+	CHECK(!selection_open(&sel, &session, &child, command) && !session_is_own(session));
+	CHECK(session_quarter_of_buffer(session) == 1408 * 1024 / 4);
+	CHECK(!session_trace(session, true) && !session_trace(session, false));
+	CHECK(session_try(session, "tracing_on", "0") == -EPERM);
+	CHECK(session_hide_from_functions(session) == -EPERM);
 	child_stop(&child);
-	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", "7\n"));
-	forked = NULL;
+	CHECK(!session_close(session) && is_untouched());
 	selection_free(&sel);
 }
 
-/* If it cannot hide, it says why, and goes on. */
-static void test_cannot_hide(void)
+/* The CPUs' buffers have several sizes. */
+static void test_sizes_of_cpus(void)
 {
-	static const char * const options[] = { "i/", NULL };
-	struct selection sel = { .clock = NULL };
-	struct child child = CHILD_NONE;
 	struct session *session;
 
+	make_file(top, "buffer_size_kb", "X\n");
+	CHECK(!session_open(&session, "/", false) && session_quarter_of_buffer(session) == 0);
+	CHECK(!session_close(session));
 	fill(top);
-	make_file(top, "current_tracer", "function\n");
-	choose(&sel, options);
-	list_is_refused = true;
-	CHECK(!selection_open(&sel, &session, &child, NULL));
-	CHECK(strstr(last_said, "set_ftrace_notrace_pid: ") &&
-	      strstr(last_said, strerror(ENOMEM)) && !strstr(last_said, "root may"));
-	CHECK(!session_close(session) && has(top, "set_ftrace_notrace_pid", ""));
-	list_is_refused = false;
-	selection_free(&sel);
 }
 
 /* In an instance of its own, which goes with all that is in it. */
@@ -599,20 +548,15 @@ static void test_own_instance(const char *size, const char *subbuf)
 	struct selection sel = { .large_subbufs = true };
 	struct child child = CHILD_NONE;
 	struct session *session;
-	char dir[320];
 
-	fill(top);
-	snprintf(dir, sizeof(dir), "%s/instances/tracemap-%d", top, getpid());
 	choose(&sel, options);
 	CHECK(!selection_open(&sel, &session, &child, NULL) && session_is_own(session));
-	CHECK(!strcmp(session_dir(session), dir));
-	CHECK(has(dir, "buffer_subbuf_size_kb", subbuf));
-	CHECK(has(dir, "tracing_cpumask", "00000002,00000005"));
-	CHECK(has(dir, "events/sched/sched_switch/enable", "1") &&
-	      has(dir, "events/sched/sched_waking/enable", "1"));
-	CHECK(!session_close(session) && access(dir, F_OK) && errno == ENOENT);
-	for (unsigned int i = 0; i < SIZE(files); i++)
-		CHECK(has(top, files[i].name, files[i].before));
+	CHECK(!strcmp(session_dir(session), own));
+	CHECK(has(own, "buffer_subbuf_size_kb", subbuf));
+	CHECK(has(own, "tracing_cpumask", "00000002,00000005"));
+	CHECK(has(own, "events/sched/sched_switch/enable", "1") &&
+	      has(own, "events/sched/sched_waking/enable", "1"));
+	CHECK(!session_close(session) && is_untouched());
 	selection_free(&sel);
 }
 
@@ -624,7 +568,6 @@ static void test_looked_up(const char *event, unsigned int nr)
 	struct child child = CHILD_NONE;
 	struct session *session;
 
-	fill(top);
 	choose(&sel, options);
 	looked_up = 0;
 	CHECK(!selection_open(&sel, &session, &child, NULL) && looked_up == nr);
@@ -634,31 +577,20 @@ static void test_looked_up(const char *event, unsigned int nr)
 	selection_free(&sel);
 }
 
-/*
- * What is refused by its name, or because the buffers cannot be opened, or because there is no
- * such command, leaves an instance untouched: no file is written.
- */
-static void test_untouched(const char *const *options, const char *program, int error)
+/* What is refused leaves nothing behind. */
+static void test_refused(const char *const *options, const char *program, int error)
 {
 	char *command[2] = { (char *)program };
-	struct selection sel = { .way = TRACEMAP_OBSERVE, .clock = "mono" };
+	struct selection sel = { .clock = "mono" };
 	struct child child = CHILD_NONE;
 	struct session *session = NULL;
 	unsigned int before = said;
-	char path[320];
 
-	fill(top);
-	make_file(top, "available_tracers", "function nop\n");
 	choose(&sel, options);
-	set = 0;
 	CHECK(selection_open(&sel, &session, &child, program ? command : NULL) == error);
-	CHECK(said == before + 1 && !child.pid && child.refused == (program ? error : 0));
-	CHECK(!session_close(session) && !set);
-	for (unsigned int i = 0; i < SIZE(files); i++)
-		CHECK(has(top, files[i].name, files[i].before));
+	CHECK(said > before && !child.pid && child.refused == (program ? error : 0));
+	CHECK(!session_close(session) && is_untouched());
 	selection_free(&sel);
-	snprintf(path, sizeof(path), "%s/available_tracers", top);
-	CHECK(!unlink(path));
 }
 
 /* An event of another system is suggested only if its own name is near. */
@@ -675,114 +607,62 @@ static void test_near(void)
 	events_free(&all);
 }
 
-static void test_all_untouched(void)
+static void test_names_refused(void)
 {
-	static const char * const good[] = { "i/", "esched", "pfunction", "b64k", "C0", NULL };
+	static const char * const good[] = { "esched", "pfunction", "b64k", "C0", NULL };
 
-	test_untouched((const char * const []){ "i/", "esched", "enone", NULL }, NULL, -ENOENT);
-	test_untouched((const char * const []){ "i/", "eshed", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "inone", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "i/", "C1", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "esched", "enone", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "eshed", NULL }, NULL, -ENOENT);
 	CHECK(strstr(last_said, "near is: sched;"));
 	/* a letter that is missing, and two that are exchanged */
-	test_untouched((const char * const []){ "i/", "escde", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "escde", NULL }, NULL, -ENOENT);
 	CHECK(strstr(last_said, "near is: sched;"));
-	test_untouched((const char * const []){ "i/", "eshed:*", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "eshed:*", NULL }, NULL, -ENOENT);
 	CHECK(strstr(last_said, "near is: sched;"));
-	test_untouched((const char * const []){ "i/", "esched:sched_wakign", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "esched:sched_wakign", NULL }, NULL, -ENOENT);
 	CHECK(strstr(last_said, "near is: sched:sched_waking;"));
-	test_untouched((const char * const []){ "i/", "esdc", NULL }, NULL, -ENOENT);
+	test_refused((const char * const []){ "esdc", NULL }, NULL, -ENOENT);
 	CHECK(!strstr(last_said, "near"));
-	test_untouched((const char * const []){ "i/", "esched", "C1", NULL }, NULL, -ENOENT);
-	test_untouched((const char * const []){ "i/", "pfunc", NULL }, NULL, -EINVAL);
+	test_refused((const char * const []){ "esched", "C1", NULL }, NULL, -ENOENT);
+	CHECK(strstr(last_said, "no CPU 1 here; those online are 0"));
+	test_refused((const char * const []){ "pfunc", NULL }, NULL, -EINVAL);
 	CHECK(strstr(last_said, "no tracer \"func\"; there are: function nop"));
-	test_untouched((const char * const []){ "i/", "p", NULL }, NULL, -EINVAL);
-	test_untouched((const char * const []){ "i/", "pfunction nop", NULL }, NULL, -EINVAL);
-	test_untouched((const char * const []){ "i/", "esched", "-mo", NULL }, NULL, -EINVAL);
+	test_refused((const char * const []){ "p", NULL }, NULL, -EINVAL);
+	test_refused((const char * const []){ "pfunction nop", NULL }, NULL, -EINVAL);
+	test_refused((const char * const []){ "esched", "-mo", NULL }, NULL, -EINVAL);
 	CHECK(strstr(last_said, "no clock \"mo\"; there are: local [global] mono"));
-	test_untouched(good, "no-such-command", -ENOENT);
-	test_untouched(good, "", -ENOENT);
-	test_untouched(good, "/etc/passwd", -EACCES);
-	test_untouched(good, "/etc", -EACCES);
-	open_refused = -EOPNOTSUPP;
-	test_untouched(good, NULL, -EOPNOTSUPP);
-	open_refused = 0;
+	test_refused(good, "no-such-command", -ENOENT);
+	test_refused(good, "", -ENOENT);
+	test_refused(good, "/etc/passwd", -EACCES);
+	test_refused(good, "/etc", -EACCES);
 }
 
-/* Only the kernel can judge a filter: it is set, and put back, while tracing goes on. */
-static void test_refused_filter(void)
+/* Only the kernel can judge these. */
+static void test_kernel_refuses(void)
 {
-	static const char * const options[] = {
-		"i/", "esched:sched_switch", "fprev_prio < 100", "esched:sched_waking", "fnone",
-		NULL,
-	};
-	struct selection sel = { .clock = "mono" };
-	struct child child = CHILD_NONE;
-	struct session *session;
-
-	fill(top);
-	choose(&sel, options);
 	filter_is_refused = true;
-	set_while_on = 0;
-	CHECK(selection_open(&sel, &session, &child, NULL) == -EINVAL);
-	CHECK(has(top, "tracing_on", "1\n") && has(top, "trace_clock", "local [global] mono\n"));
-	CHECK(has(top, "events/sched/sched_switch/filter", "prev_prio < 100"));
-	filter_is_refused = false;
-	CHECK(!session_close(session) && !set_while_on);
-	CHECK(has(top, "events/sched/sched_switch/filter", "0") && has(top, "tracing_on", "1"));
-	CHECK(has(top, "trace_clock", "local [global] mono\n"));
-	selection_free(&sel);
-}
-
-static void test_refused(const char *const *options, int error)
-{
-	struct selection sel = { .clock = NULL };
-	struct child child = CHILD_NONE;
-	struct session *session = NULL;
-	unsigned int before = said;
-
-	fill(top);
-	choose(&sel, options);
-	CHECK(selection_open(&sel, &session, &child, NULL) == error && said > before);
-	CHECK(!session_close(session));
-	selection_free(&sel);
-}
-
-/* The events of a system have different fields. */
-static void test_refused_for_one(void)
-{
-	static const char * const options[] = { "i/", "esched", "fprev_prio < 100", NULL };
-	struct selection sel = { .clock = NULL };
-	struct child child = CHILD_NONE;
-	struct session *session;
-
-	fill(top);
-	choose(&sel, options);
-	filter_is_refused = true;
-	CHECK(selection_open(&sel, &session, &child, NULL) == -EINVAL);
+	test_refused((const char * const []){ "esched:sched_switch", "fprev_prio < 100",
+		     "esched:sched_waking", "fnone", NULL }, NULL, -EINVAL);
+	/* The events of a system have different fields. */
+	test_refused((const char * const []){ "esched", "fprev_prio < 100", NULL }, NULL, -EINVAL);
 	CHECK(strstr(last_said, "the -e means 2 events: each of them has to take the filter"));
 	filter_is_refused = false;
-	CHECK(!session_close(session));
-	selection_free(&sel);
+	list_is_refused = true;
+	test_refused((const char * const []){ "esched", NULL }, NULL, -ENOMEM);
+	list_is_refused = false;
 }
 
-/* What works in instances, and not now, is not told to be for the top level only. */
+/* What works in instances, and not now, is not said to be for the top level only. */
 static void test_tracers(void)
 {
-	static const char * const function[] = { "it", "pfunction", NULL };
-	static const char * const graph[] = { "it", "pfunction_graph", NULL };
-	char dir[320];
-
-	snprintf(dir, sizeof(dir), "%s/instances/t", top);
-	CHECK(!__real_mkdirat(AT_FDCWD, dir, 0700));
-	fill(dir);
-	make_file(dir, "available_tracers", "function nop\n");
-	make_file(top, "available_tracers", "function_graph function nop\n");
-	tracer_is_kept = true;
-	test_refused(function, -EBUSY);
-	CHECK(strstr(last_said, "in instance t now") && strstr(last_said, "reads or has mapped") &&
-	      !strstr(last_said, "-i /"));
-	test_refused(graph, -EINVAL);
-	CHECK(strstr(last_said, "use -i /"));
-	tracer_is_kept = false;
+	tracer_is_in_use = true;
+	test_refused((const char * const []){ "pfunction", NULL }, NULL, -EBUSY);
+	CHECK(strstr(last_said, "in use in another instance") && !strstr(last_said, "-i /"));
+	tracer_is_in_use = false;
+	test_refused((const char * const []){ "pwakeup", NULL }, NULL, -EINVAL);
+	CHECK(strstr(last_said, "read that by -i /"));
 }
 
 /* New CPUs are looked for when the kernel tells of one, not only when a second is over. */
@@ -813,7 +693,7 @@ static void test_takes_nothing(void)
 {
 	takes_nothing = true;
 	alarm(60);
-	CHECK(write_file(AT_FDCWD, "/dev/null", "1", false) == -EIO);
+	CHECK(text_file_write(AT_FDCWD, "/dev/null", "1", false) == -EIO);
 	alarm(0);
 	takes_nothing = false;
 }
@@ -850,28 +730,25 @@ int main(int argc, char **argv)
 	test_cpus();
 	test_filters();
 	test_filter_of_one();
-	test_top_level(true);
-	test_top_level(false);
+	test_only_read();
+	snprintf(own, sizeof(own), "%s/instances/tracemap-%d", top, getpid());
+	fill(top);
+	make_file(top, "available_tracers", "wakeup function nop\n");
+	test_settings();
 	test_signal_before_start();
 	test_sizes_of_cpus();
-	test_nothing_asked_for();
-	test_reads_beside_a_tracer();
-	test_cannot_hide();
+	test_existing(false);
+	test_existing(true);
 	test_too_large();
 	test_near();
-	test_all_untouched();
-	test_refused_filter();
-	test_refused_for_one();
+	test_names_refused();
+	test_kernel_refuses();
 	test_own_instance("b1M", "64");
 	test_own_instance("b1023k", "4\n");
 	test_looked_up("esched:sched_switch", 1);
 	test_looked_up("esched_switch", 1);
 	test_looked_up("e[[:alpha:]]ched:*tch", 1);
 	test_looked_up("e*:sched_*", 2);
-	test_refused((const char * const []){ "i/", "enone", NULL }, -ENOENT);
-	test_refused((const char * const []){ "i/", "esched", "C1", NULL }, -ENOENT);
-	CHECK(strstr(last_said, "no CPU 1 here; those online are 0"));
-	test_refused((const char * const []){ "inone", "esched", NULL }, -ENOENT);
 	test_subbuf();
 	test_tracers();
 	test_online();

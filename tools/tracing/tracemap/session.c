@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An instance to trace in, left as it was found.
+ * An instance to trace in: one of its own, or one that is only read.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +17,20 @@
 #include <tracemap-event.h>
 
 #include "advice.h"
+#include "cleanup.h"
 #include "read_file.h"
 #include "session.h"
 #include "text_file.h"
-#include "undo.h"
 
 #define OWN_PREFIX	"tracemap-"
 #define LEFTOVER_WAITS	8	/* for all that may be left, together 0.4 seconds */
 #define LEFTOVER_WAIT_US	50000
 
 struct session {
-	struct undo_list undo;
+	struct cleanup cleanup;
 	bool own;
-	int claim;		/* the folder of the instance; -1: it is not open */
+	int lock;		/* the folder of its own instance; -1: it is not open */
+	char *top;		/* the folder of tracefs */
 	char *dir;
 	char *folder;		/* the same, from the top level of tracefs */
 	char *name;
@@ -43,7 +43,7 @@ const char *session_dir(const struct session *session)
 
 const char *session_top(const struct session *session)
 {
-	return session->undo.top_name;
+	return session->top;
 }
 
 const char *session_name(const struct session *session)
@@ -91,6 +91,14 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 		why = ", as a snapshot trigger or a latency tracer keeps them from being mapped";
 	say("instance %s, %u CPU%s, way: %s%s", session->name, tracemap_nr_cpus(t),
 	    plural(tracemap_nr_cpus(t)), tracemap_way_name(tracemap_cpu_way(cpu)), why);
+	session_say_idle(session);
+	if (!session->own && text_file_runs_functions(session->dir))
+		say("the tracer of instance %s traces tracemap, too, which may write more than can be read: echo %d >>%s/set_ftrace_notrace_pid keeps it out",
+		    session->name, getpid(), session->dir);
+}
+
+void session_say_idle(const struct session *session)
+{
 	if (session_is_off(session))
 		say("tracing is off in instance %s, so nothing comes before echo 1 >%s/tracing_on",
 		    session->name, session->dir);
@@ -99,7 +107,7 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 	if (session->own)
 		say("no event is enabled in it, so only what the command writes to $TRACEMAP_INSTANCE/trace_marker comes; to see more, add -e EVENT, such as -e sched_switch");
 	else
-		say("no event is enabled in instance %s, so only what is written to trace_marker comes; to see more, add -e EVENT, or echo 1 >%s/events/sched/enable",
+		say("no event is enabled in instance %s, so only what is written to trace_marker comes; to see more, echo 1 >%s/events/sched/enable, or use -e EVENT in place of -i",
 		    session->name, session->dir);
 }
 
@@ -121,7 +129,7 @@ char *session_get(const struct session *session, const char *file)
 {
 	char *path = path_of(session, file);
 	size_t size = 0;
-	char *text = path ? read_file_whole(session->undo.top, path, &size) : NULL;
+	char *text = path ? read_file_whole(session->cleanup.top, path, &size) : NULL;
 
 	free(path);
 	while (size && text[size - 1] == '\n')
@@ -132,7 +140,7 @@ char *session_get(const struct session *session, const char *file)
 bool session_has(const struct session *session, const char *file)
 {
 	char *path = path_of(session, file);
-	bool has = path && faccessat(session->undo.top, path, F_OK, 0) == 0;
+	bool has = path && faccessat(session->cleanup.top, path, F_OK, 0) == 0;
 
 	free(path);
 	return has;
@@ -156,145 +164,17 @@ uint64_t session_quarter_of_buffer(const struct session *session)
 	return kib * 1024 / 4;
 }
 
-/* ---- Former contents, as they have to be written ---- */
-
-/* Of "[local] global" take the one in brackets. */
-static void pick_bracketed(char *text)
-{
-	char *start = strchr(text, '['), *end = start ? strchr(start, ']') : NULL;
-
-	if (!end)
-		return;
-	memmove(text, start + 1, end - start - 1);
-	text[end - start - 1] = '\0';
-}
-
-/* Of "7 (expanded: 1408)" take the size that the buffer has once it is used. */
-static void pick_expanded(char *text)
-{
-	char *start = strstr(text, "expanded: ");
-
-	if (!start)
-		return;
-	start += strlen("expanded: ");
-	memmove(text, start, strspn(start, "0123456789") + 1);
-	text[strspn(text, "0123456789")] = '\0';
-}
-
-/*
- * Take the names from a list of functions, without a heading, or a module or count behind
- * a name. Leave out probes ("f:traceoff:unlimited"), which are listed too: they stay when
- * the list is emptied, and would be there twice.
- */
-static void pick_names(char *text)
-{
-	char *to = text, *line, *rest = text;
-
-	while ((line = strsep(&rest, "\n"))) {
-		size_t length = strcspn(line, " \t");
-
-		if (line[0] == '#' || !length)
-			continue;
-		if (memchr(line, ':', length) && !memmem(line, length, ":mod:", 5))
-			continue;
-		memmove(to, line, length);
-		to += length;
-		*to++ = '\n';
-	}
-	*to = '\0';
-}
-
-/* A list without PIDs reads as text, such as "no pid": it is restored as an empty list. */
-static void pick_pids(char *text)
-{
-	if (!isdigit((unsigned char)text[0]))
-		text[0] = '\0';
-}
-
-/* A filter that the kernel has refused stays in the file, says what is wrong, and lets all by. */
-static void pick_filter(char *text)
-{
-	if (!strcmp(text, "none") || strstr(text, "\nparse_error"))
-		strcpy(text, "0");
-}
-
-/* "1*" means enabled, with a trigger that waits. */
-static void pick_digit(char *text)
-{
-	if (text[0])
-		text[1] = '\0';
-}
-
-static const struct {
-	const char *end;	/* of the file's name */
-	void (*pick)(char *text);
-} pickers[] = {
-	{ "trace_clock", pick_bracketed },
-	{ "buffer_size_kb", pick_expanded },
-	{ "set_ftrace_filter", pick_names },
-	{ "set_ftrace_notrace", pick_names },
-	{ "_pid", pick_pids },
-	{ "/filter", pick_filter },
-	{ "/enable", pick_digit },
-};
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-
-	return length >= end_length && !strcmp(text + length - end_length, end);
-}
-
-static char *as_it_was(const struct session *s, const char *file)
-{
-	char *text = session_get(s, file);
-
-	for (unsigned int i = 0; text && i < sizeof(pickers) / sizeof(pickers[0]); i++) {
-		if (ends_with(file, pickers[i].end))
-			pickers[i].pick(text);
-	}
-	return text;
-}
-
-/* ---- Changing settings ---- */
-
-/* What may not be written is not changed, and needs not be restored. */
-static int may_write(const struct session *s, const char *path)
-{
-	return faccessat(s->undo.top, path, W_OK, AT_EACCESS) < 0 ? -errno : 0;
-}
-
-static int keep_setting(struct session *s, const char *file, const char *path)
-{
-	char *before;
-	int ret;
-
-	/* The instance is removed with everything in it. */
-	if (s->own)
-		return 0;
-	ret = may_write(s, path);
-	if (ret)
-		return ret;
-	before = as_it_was(s, file);
-	if (!before)
-		return -errno;
-	/* The CPUs have different sizes, which could not be restored. */
-	if (ends_with(file, "buffer_size_kb") && !strcmp(before, "X")) {
-		free(before);
-		return -ENOTUNIQ;
-	}
-	ret = undo_add(&s->undo, path, before);
-	free(before);
-	return ret;
-}
+/* ---- Settings of its own instance ---- */
 
 static int change(struct session *s, const char *file, const char *value, bool truncate)
 {
-	char *path = path_of(s, file);
-	int ret = path ? keep_setting(s, file, path) : -ENOMEM;
+	char *path;
+	int ret;
 
-	if (!ret)
-		ret = write_file(s->undo.top, path, value, truncate);
+	if (!s->own)
+		return -EPERM;
+	path = path_of(s, file);
+	ret = path ? text_file_write(s->cleanup.top, path, value, truncate) : -ENOMEM;
 	free(path);
 	return ret;
 }
@@ -309,22 +189,6 @@ int session_add(struct session *session, const char *file, const char *value)
 	return change(session, file, value, false);
 }
 
-void session_add_recording(struct session *session, const char *path)
-{
-	undo_add_recording(&session->undo, path);
-}
-
-int session_keep(struct session *session, const char *file)
-{
-	char *path = path_of(session, file);
-	int ret = path ? keep_setting(session, file, path) : -ENOMEM;
-
-	free(path);
-	if (ret)
-		complain(ABOUT_SETTING, ret, "%s/%s", session->dir, file);
-	return ret;
-}
-
 int session_set(struct session *session, const char *file, const char *value)
 {
 	int ret = session_try(session, file, value);
@@ -336,42 +200,25 @@ int session_set(struct session *session, const char *file, const char *value)
 
 int session_trace(struct session *session, bool on)
 {
-	return session_set(session, "tracing_on", on ? "1" : "0");
-}
-
-int session_put_back_while_off(struct session *session)
-{
-	char *path;
-	int ret;
-
-	if (session->own)
-		return 0;
-	path = path_of(session, "tracing_on");
-	ret = path ? undo_add_step(&session->undo, path, "0") : -ENOMEM;
-	free(path);
-	return ret ? complain(ABOUT_SETTING, ret, "%s/tracing_on", session->dir) : 0;
+	return session->own ? session_set(session, "tracing_on", on ? "1" : "0") : 0;
 }
 
 static int hide(struct session *s, const char *file)
 {
-	char *path = path_of(s, file), pids[32];
-	int ret = path ? 0 : -ENOMEM;
+	char pids[32];
+	int ret;
 
-	snprintf(pids, sizeof(pids), "%d %d", getpid(), s->undo.keeper);
-	if (!ret && s->own)
-		ret = write_file(s->undo.top, path, pids, false);
-	else if (!ret)
-		ret = may_write(s, path) ?: undo_add_pids(&s->undo, path, pids);
-	free(path);
+	snprintf(pids, sizeof(pids), "%d %d", getpid(), s->cleanup.pid);
+	ret = session_add(s, file, pids);
 	/* Without a function tracer, or before Linux 5.7, the process cannot be hidden. */
-	return ret == -ENOENT || ret == -ENODEV ? 0 : ret;
+	if (!ret || ret == -ENOENT || ret == -ENODEV)
+		return 0;
+	return complain(ABOUT_SETTING, ret, "%s/%s", s->dir, file);
 }
 
 int session_hide_from_events(struct session *session)
 {
-	int ret = hide(session, "set_event_notrace_pid");
-
-	return ret ? complain(ABOUT_SETTING, ret, "%s/set_event_notrace_pid", session->dir) : 0;
+	return hide(session, "set_event_notrace_pid");
 }
 
 int session_hide_from_functions(struct session *session)
@@ -379,9 +226,14 @@ int session_hide_from_functions(struct session *session)
 	return hide(session, "set_ftrace_notrace_pid");
 }
 
+void session_add_recording(struct session *session, const char *path)
+{
+	cleanup_add_recording(&session->cleanup, path);
+}
+
 /* ---- Opening ---- */
 
-/* The keeper of a session that has just been killed is removing its instance. */
+/* The second process of a session that has just been killed is removing its instance. */
 static bool goes_away(const char *instances, const char *name, int *waits)
 {
 	char path[PATH_MAX];
@@ -409,7 +261,7 @@ static void switch_off_leftover(const char *path)
 		return;
 	if (!flock(dir, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
 		say("a session that has ended left an instance behind%s: rmdir %s",
-		    stop_tracing(dir, ".") ? ", in which tracing is off now" : "", path);
+		    cleanup_stop_tracing(dir, ".") ? ", in which tracing is off now" : "", path);
 	close(dir);
 }
 
@@ -457,36 +309,36 @@ void session_tell_leftovers(void)
 }
 
 /*
- * Tell the keeper before the folder is made, as that may take long, and SIGKILL may come
- * meanwhile. Do not tell it of a folder that existed before, which is another program's.
- * Other signals wait.
+ * The second process is there before the folder is made, as that may take long, and SIGKILL may
+ * come meanwhile. But a folder that existed before is another program's. Other signals wait.
  */
 static int make_folder(struct session *s)
 {
 	sigset_t all, before;
 	int ret;
 
-	if (!faccessat(s->undo.top, s->folder, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (!faccessat(s->cleanup.top, s->folder, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
-	ret = undo_add(&s->undo, s->folder, NULL);
-	if (!ret && mkdirat(s->undo.top, s->folder, 0750) < 0) {
+	s->cleanup.folder = s->folder;
+	ret = cleanup_begin(&s->cleanup);
+	if (!ret && mkdirat(s->cleanup.top, s->folder, 0750) < 0) {
 		ret = -errno;
-		undo_drop(&s->undo);
+		cleanup_end(&s->cleanup);
 	}
 	s->own = !ret;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	/* The lock says that the instance is not left behind. */
 	if (!ret)
-		s->claim = openat(s->undo.top, s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->claim >= 0)
-		flock(s->claim, LOCK_EX | LOCK_NB);
+		s->lock = openat(s->cleanup.top, s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->lock >= 0)
+		flock(s->lock, LOCK_EX | LOCK_NB);
 	return ret;
 }
 
 /* @name: NULL for the top level. The former strings are freed. */
-static int set_name(struct session *s, const char *top, const char *name)
+static int set_name(struct session *s, const char *name)
 {
 	free(s->dir);
 	free(s->folder);
@@ -498,75 +350,50 @@ static int set_name(struct session *s, const char *top, const char *name)
 		s->folder = NULL;
 	if (!name)
 		s->folder = strdup(".");
-	if (s->folder && asprintf(&s->dir, name ? "%s/%s" : "%s", top, s->folder) < 0)
+	if (s->folder && asprintf(&s->dir, name ? "%s/%s" : "%s", s->top, s->folder) < 0)
 		s->dir = NULL;
 	return s->dir && s->name ? 0 : -ENOMEM;
 }
 
 /* A process in another PID namespace may have the same PID. */
-static int make_instance(struct session *s, const char *top)
+static int make_instance(struct session *s)
 {
 	int ret = -EEXIST;
 	char name[64];
 
 	for (int i = 0; i < 100 && ret == -EEXIST; i++) {
 		snprintf(name, sizeof(name), i ? OWN_PREFIX "%d.%d" : OWN_PREFIX "%d", getpid(), i);
-		ret = set_name(s, top, name);
+		ret = set_name(s, name);
 		if (!ret)
 			ret = make_folder(s);
 	}
 	return ret ? complain(ABOUT_NEW, ret, "%s", s->dir ? s->dir : name) : 0;
 }
 
-static int open_own(struct session *s, const char *top)
+static int open_own(struct session *s)
 {
-	if (faccessat(s->undo.top, ".", R_OK | X_OK, 0) < 0)
-		return complain(ABOUT_TRACEFS, errno, "%s", top);
+	if (faccessat(s->cleanup.top, ".", R_OK | X_OK, 0) < 0)
+		return complain(ABOUT_TRACEFS, errno, "%s", s->top);
 	/* A group that tracefs was mounted for may read it. */
-	if (faccessat(s->undo.top, ".", W_OK, 0) < 0)
-		return complain(ABOUT_NEW, errno, "%s/instances", top);
-	tell_leftovers(top);
-	return make_instance(s, top);
+	if (faccessat(s->cleanup.top, ".", W_OK, 0) < 0)
+		return complain(ABOUT_NEW, errno, "%s/instances", s->top);
+	tell_leftovers(s->top);
+	return make_instance(s);
 }
 
-/* A group may read the folder, but not write to it: each setting reports what it needs. */
-static int open_existing(struct session *s, const char *top, const char *instance)
+static int open_existing(struct session *s, const char *instance, bool records)
 {
-	int ret = set_name(s, top, strcmp(instance, SESSION_TOP) ? instance : NULL);
+	int ret = set_name(s, strcmp(instance, SESSION_TOP) ? instance : NULL);
 
 	if (ret)
 		return ret;
-	if (faccessat(s->undo.top, s->folder, R_OK | X_OK, 0) < 0) {
+	if (faccessat(s->cleanup.top, s->folder, R_OK | X_OK, 0) < 0) {
 		if (errno == ENOENT)
 			return complain(ABOUT_INSTANCE, ENOENT, "%s", instance);
 		return complain(ABOUT_INSTANCE, errno, "%s", s->dir);
 	}
-	return 0;
-}
-
-/* The keeper has it, too: the lock stays until session or keeper has restored everything. */
-static int open_claim(const char *instance)
-{
-	char *dir;
-	int fd;
-
-	if (!instance ||
-	    tracemap_find_dir(&dir, strcmp(instance, SESSION_TOP) ? instance : NULL))
-		return -1;
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	free(dir);
-	return fd;
-}
-
-int session_claim(struct session *session)
-{
-	/* Not every file system has locks. */
-	if (session->claim < 0 || !flock(session->claim, LOCK_EX | LOCK_NB) ||
-	    errno != EWOULDBLOCK)
-		return 0;
-	say("instance %s: another tracemap changes its settings until its end, or still restores them: end it, or try again; or leave out -i, for an instance of its own; or give -i alone, to read what is traced there",
-	    session->name);
-	return -EBUSY;
+	ret = records ? cleanup_begin(&s->cleanup) : 0;
+	return ret ? complain(ABOUT_INSTANCE, ret, "%s", instance) : 0;
 }
 
 int session_find_dir(char **dir, const char *instance)
@@ -580,27 +407,30 @@ int session_find_dir(char **dir, const char *instance)
 	return ret ? complain(ABOUT_INSTANCE, ret, "instance %s", instance) : 0;
 }
 
-int session_open(struct session **session, const char *instance)
+static int open_top(struct session *s)
+{
+	int ret = session_find_dir(&s->top, SESSION_TOP);
+
+	if (ret)
+		return ret;
+	s->cleanup.top_name = s->top;
+	s->cleanup.top = open(s->top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return s->cleanup.top < 0 ? complain(ABOUT_TRACEFS, errno, "%s", s->top) : 0;
+}
+
+int session_open(struct session **session, const char *instance, bool records)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	char *top = NULL;
 	int ret;
 
 	if (!s)
 		return complain(ABOUT_INSTANCE, ENOMEM, "session");
-	s->undo.fd = -1;
-	s->undo.top = -1;
-	s->claim = -1;
-	ret = session_find_dir(&top, SESSION_TOP);
-	if (!ret) {
-		s->claim = open_claim(instance);
-		ret = undo_begin(&s->undo, top);
-		if (ret)
-			complain(ABOUT_TRACEFS, ret, "%s", top);
-	}
+	s->cleanup.fd = -1;
+	s->cleanup.top = -1;
+	s->lock = -1;
+	ret = open_top(s);
 	if (!ret)
-		ret = instance ? open_existing(s, top, instance) : open_own(s, top);
-	free(top);
+		ret = instance ? open_existing(s, instance, records) : open_own(s);
 	if (ret) {
 		session_close(s);
 		return ret;
@@ -615,9 +445,13 @@ int session_close(struct session *session)
 
 	if (!session)
 		return 0;
-	ret = undo_all(&session->undo);
-	if (session->claim >= 0)
-		close(session->claim);
+	ret = session->own ? cleanup_remove(&session->cleanup) : 0;
+	cleanup_end(&session->cleanup);
+	if (session->lock >= 0)
+		close(session->lock);
+	if (session->cleanup.top >= 0)
+		close(session->cleanup.top);
+	free(session->top);
 	free(session->dir);
 	free(session->folder);
 	free(session->name);

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session has an instance to trace in, and leaves everything as it was.
+ * A session has an instance to trace in. By default that is made for the session, as
+ * "tracemap-PID", and removed at the end. An instance that was there is read, and nothing is
+ * changed in it.
  *
- * By default the instance is made for the session, as "tracemap-PID", and removed at the
- * end. In an existing instance, the session restores each setting that session_set() has
- * changed.
- *
- * A second process, the keeper, has the same list. If the command dies without
- * session_close(), by SIGKILL or a crash, the keeper restores everything. Only if both are
- * killed, or a process keeps a file of it open, does the instance stay, with tracing off:
- * "rmdir .../instances/tracemap-PID" removes it, and the next session says so.
+ * If the command dies without session_close(), by SIGKILL or a crash, a second process removes
+ * the instance (cleanup.h). Only if both are killed, or a process keeps a file of it open, does
+ * the instance stay, with tracing off: "rmdir .../instances/tracemap-PID" removes it, and the
+ * next session says so.
  *
  * Open a session before there are threads, mappings and children. A call that returns a
- * negative errno has already told the user what went wrong (advice.h).
+ * negative errno has already reported it to the user (advice.h).
  */
 #ifndef _TRACEMAP_SESSION_H
 #define _TRACEMAP_SESSION_H
@@ -30,20 +28,17 @@ struct session;
 /* Find the folder of an instance. Returns 0, or a negative errno that was reported. */
 int session_find_dir(char **dir, const char *instance);
 
-/* @instance is one that exists, or SESSION_TOP, or NULL to make one for the session. */
-int session_open(struct session **session, const char *instance);
+/*
+ * @instance is one that exists, or SESSION_TOP, or NULL to make one for the session. @records:
+ * there will be a recording, see session_add_recording().
+ */
+int session_open(struct session **session, const char *instance, bool records);
 
 /*
- * Restore everything. Before, close what was opened in the instance: the kernel does not
+ * Remove the session's own instance. Before, close what was opened in it: the kernel does not
  * remove an instance while its buffers are mapped.
  */
 int session_close(struct session *session);
-
-/*
- * A caller claims an existing instance before it changes settings there, because two sessions
- * would restore each other's. Returns -EBUSY, said, while another session has claimed it.
- */
-int session_claim(struct session *session);
 
 /* End tracing in the instances that sessions have left behind, and say how to remove them. */
 void session_tell_leftovers(void);
@@ -66,21 +61,21 @@ int session_live_index(const char *dir);
 void session_say_how(const struct session *session, const struct tracemap *t,
 		     enum tracemap_way asked);
 
+/* Tell the user why nothing is recorded in the instance: tracing is off, or nothing is traced. */
+void session_say_idle(const struct session *session);
+
 /*
- * Write @value to @file of the instance, such as "events/sched/enable", and note what to
- * restore. session_try() prints no message when it fails.
+ * Write @value to @file of the session's own instance, such as "events/sched/enable". Returns
+ * -EPERM in one that was there. session_try() prints no message when it fails.
  */
 int session_set(struct session *session, const char *file, const char *value);
 int session_try(struct session *session, const char *file, const char *value);
 
-/* Let the keeper finish this recording if the command is killed, see trace_dat_restore(). */
-void session_add_recording(struct session *session, const char *path);
-
-/* Note what to restore in @file, which something else is going to change. */
-int session_keep(struct session *session, const char *file);
-
 /* Like session_try(), but append @value to the file. */
 int session_add(struct session *session, const char *file, const char *value);
+
+/* If the command is killed, this recording is to be finished, see trace_dat_restore(). */
+void session_add_recording(struct session *session, const char *path);
 
 /* The contents of a file of the instance, without the last newline; the caller frees them. */
 char *session_get(const struct session *session, const char *file);
@@ -93,22 +88,14 @@ bool session_is_off(const struct session *session);
 uint64_t session_quarter_of_buffer(const struct session *session);
 
 /*
- * Keep this process and its keeper out of the events, or out of a tracer of functions, because
- * reading would otherwise cause more events to read. At the end they are taken out of the
- * kernel's list of processes again. It is no error where the kernel has no such list.
- * session_hide_from_functions() prints no message when it fails.
+ * Keep this process and its second one out of the events, or out of a tracer of functions,
+ * because reading would otherwise make more events to read. It is no error where the kernel has
+ * no list of such processes.
  */
 int session_hide_from_events(struct session *session);
 int session_hide_from_functions(struct session *session);
 
-/* Switch tracing on or off, and note what to restore. */
+/* Switch tracing on or off in the session's own instance; one that was there stays as it is. */
 int session_trace(struct session *session, bool on);
-
-/*
- * Restore what was changed so far while tracing is off, so that no event comes because one
- * setting is restored before another: once the limit to a command is gone, all processes
- * would be traced. Call it before tracing is switched on, as it wakes the keeper.
- */
-int session_put_back_while_off(struct session *session);
 
 #endif /* _TRACEMAP_SESSION_H */

@@ -29,7 +29,7 @@
 #include "verbs.h"
 
 struct options {
-	struct selection sel;		/* the instance and the CPUs */
+	struct selection sel;
 	struct snap_cause cause;
 	struct snap_limits limits;
 	const char *output;		/* NULL: print */
@@ -41,8 +41,8 @@ struct options {
 
 struct snap {
 	struct options opt;
-	char *dir;
-	struct session *session;	/* NULL: there is nothing to hide from */
+	struct session *session;
+	const char *dir;
 	struct snapshot_request request;
 	struct snapshot shot;
 	struct trace_head *head;	/* of the files */
@@ -269,14 +269,6 @@ static int write_snapshot(struct snap *s)
 
 /* ---- All of it ---- */
 
-/* Why there are no events, if that is known. */
-static void say_why_none(const struct snap *s)
-{
-	if (!s->shot.events && text_file_nothing_traced(s->dir))
-		say("no event is enabled there: echo 1 >%s/events/sched/enable enables those of sched",
-		    s->dir);
-}
-
 /* Check before much is copied for an output that cannot be written. */
 static int check_output(const struct snap *s)
 {
@@ -296,8 +288,8 @@ static int take(struct snap *s)
 		ret = s->opt.output ? write_snapshot(s) : print_snapshot(s);
 	if (!ret && !s->opt.quiet && !names)
 		snapshot_say(&s->shot, s->request.name);
-	if (!ret && !s->opt.quiet)
-		say_why_none(s);
+	if (!ret && !s->opt.quiet && !s->shot.events)
+		session_say_idle(s->session);
 	if (ret == -EPIPE)
 		ret = 0;
 	s->lost |= !ret && snapshot_has_lost(&s->shot);
@@ -323,8 +315,12 @@ static void take_each(struct snap *s)
 		ret = snapshot_check(&s->request);
 	if (!ret)
 		ret = snap_wait_begin(&w, &s->opt.cause);
-	if (!ret && !s->opt.quiet)
+	if (!ret)
+		ret = session_trace(s->session, true);
+	if (!ret && !s->opt.quiet) {
+		session_say_idle(s->session);
 		say("%s: waiting; Ctrl-C ends it", s->request.name);
+	}
 	while (!ret && (ret = snap_wait_next(w)) > 0) {
 		ret = take(s);
 		if (may_go_on(ret) || ret == -EINTR)
@@ -334,13 +330,16 @@ static void take_each(struct snap *s)
 	s->failed |= !!snap_wait_end(w);
 }
 
-static int find_instance(struct snap *s)
+static int open_instance(struct snap *s)
 {
-	const char *name = s->opt.sel.instance ? s->opt.sel.instance : SESSION_TOP;
-	int ret = session_find_dir(&s->dir, name) ?: selection_check_cpus(&s->opt.sel, s->dir);
+	struct child none = CHILD_NONE;
+	int ret = selection_open(&s->opt.sel, &s->session, &none, NULL);
+	const char *name;
 
 	if (ret)
 		return ret;
+	name = session_name(s->session);
+	s->dir = session_dir(s->session);
 	s->request = (struct snapshot_request){
 		.dir = s->dir,
 		.name = strcmp(name, SESSION_TOP) ? name : "top level",
@@ -351,28 +350,15 @@ static int find_instance(struct snap *s)
 	return 0;
 }
 
-/* A session has a second process, which is forked only if it is needed. */
-static int hide(struct snap *s)
-{
-	const char *name = s->opt.sel.instance ? s->opt.sel.instance : SESSION_TOP;
-	int ret = text_file_runs_functions(s->dir) ? session_open(&s->session, name) : 0;
-
-	if (s->session)
-		selection_hide(s->session);
-	return ret;
-}
-
 static int run(struct snap *s)
 {
-	if (find_instance(s) || hide(s))
+	if (open_instance(s))
 		return EXIT_FAILED;
 	signal(SIGXFSZ, SIG_IGN);	/* ulimit -f is an error like any other */
 	if (snap_waits(&s->opt.cause))
 		take_each(s);
-	else if (!stop_on_signals())
-		take(s);
 	else
-		s->failed = true;
+		take(s);
 	if (s->failed)
 		return EXIT_FAILED;
 	return s->opt.strict && s->lost ? EXIT_LOST : EXIT_OK;
@@ -386,8 +372,7 @@ enum {
 };
 
 static const struct option names[] = {
-	{ "instance", required_argument, NULL, 'i' },
-	{ "cpus", required_argument, NULL, 'C' },
+	SELECTION_OPTIONS,
 	{ "output", required_argument, NULL, 'o' },
 	{ "last", required_argument, NULL, OPT_LAST },
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -409,11 +394,11 @@ static const char usage[] =
 	"it to a file. Tracing goes on, and nothing is taken from other readers.\n"
 	"\n"
 	"  tracemap snap -i mine --last 2s | less\n"
-	"  tracemap snap -i mine --last 5s --when oom:mark_victim --after 200ms --keep 5 -o oom.dat\n"
+	"  tracemap snap -e sched -b 16M --last 5s --when oom:mark_victim --keep 5 -o oom.dat\n"
 	"\n"
+	SELECTION_HELP
+	"Without these: what the top level has.\n"
 	"What to take:\n"
-	"  -i, --instance NAME   of this instance (default: /, the top level)\n"
-	"  -C, --cpus LIST       of these CPUs, e.g. 0,2-3 (default: all)\n"
 	"      --last TIME       only events of this last time: seconds, or 500ms, 10s, 5m, 1h\n"
 	"Where to:\n"
 	"  -o, --output FILE     a file for trace-cmd report and KernelShark, - for a pipe\n"
@@ -454,10 +439,11 @@ static int parse_cause(struct options *opt, int option)
 
 static int parse_option(struct options *opt, int option)
 {
+	int ret = selection_option(&opt->sel, option, optarg);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
 	switch (option) {
-	case 'i':
-	case 'C':
-		return selection_option(&opt->sel, option, optarg) < 0 ? -EINVAL : 0;
 	case 'o':
 		opt->output = optarg;
 		return value_output(optarg);
@@ -481,6 +467,10 @@ static int check_options(struct options *opt)
 {
 	bool waits = snap_waits(&opt->cause);
 
+	if (!waits && !opt->sel.instance) {
+		say("an instance of its own is empty at first: --when, --signal or --every say when to take a snapshot; or use -i, for an instance that is set up");
+		return -EINVAL;
+	}
 	if (opt->json && opt->output) {
 		say("--json prints, and -o writes another format: choose one");
 		return -EINVAL;
@@ -505,9 +495,13 @@ static int check_options(struct options *opt)
 /* Returns 0 to go on, 1 if help was printed, or a negative errno that was reported. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
+	struct selection *sel = &opt->sel;
+	char **command;
 	int option, ret;
 
-	while ((option = getopt_long(argc, argv, "i:C:o:qh", names, NULL)) >= 0) {
+	/* Larger sub-buffers make an event cheaper to record. */
+	sel->large_subbufs = true;
+	while ((option = getopt_long(argc, argv, SELECTION_SHORT "o:qh", names, NULL)) >= 0) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			return 1;
@@ -520,7 +514,10 @@ static int parse_options(struct options *opt, int argc, char **argv)
 		say("\"%s\" is no option: see tracemap snap --help", argv[optind]);
 		return -EINVAL;
 	}
-	return check_options(opt);
+	if (selection_is_empty(sel) && !sel->instance)
+		sel->instance = SESSION_TOP;
+	ret = selection_command(sel, argc, argv, &command);
+	return ret ? ret : check_options(opt);
 }
 
 int cmd_snap(int argc, char **argv)
@@ -537,6 +534,5 @@ int cmd_snap(int argc, char **argv)
 	output_free(&s.out);
 	trace_head_free(s.head);
 	selection_free(&s.opt.sel);
-	free(s.dir);
 	return status;
 }

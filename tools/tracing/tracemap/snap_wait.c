@@ -107,7 +107,7 @@ static int enable(struct session *session, const char *when)
 static int open_event(struct snap_wait *w)
 {
 	struct tracemap_options o = tracemap_default_options();
-	int ret = session_open(&w->session, NULL);
+	int ret = session_open(&w->session, NULL, false);
 
 	if (ret)
 		return ret;
@@ -179,14 +179,11 @@ int snap_wait_begin(struct snap_wait **wait, const struct snap_cause *cause)
 	ret = cause->when ? open_event(w) : 0;
 	if (ret)
 		return ret;
-	ret = stop_on_signals();
-	if (!ret && cause->signal)
+	if (cause->signal)
 		sigaction(cause->signal, &sa, NULL);
-	if (!ret && cause->every)
+	if (cause->every)
 		w->every = later(cause->every);
-	if (!ret && w->session)
-		ret = session_trace(w->session, true);
-	return ret;
+	return w->session ? session_trace(w->session, true) : 0;
 }
 
 /* Note what has happened. Returns a negative errno if the event cannot be read. */

@@ -30,7 +30,8 @@ bool snap_waits(const struct snap_cause *cause);
 
 /*
  * Begin to wait. The event is enabled in an instance of its own, so that the traced one is
- * not changed. Call it before there are mappings. A negative errno was reported.
+ * not changed. Call it after stop_on_signals(), and before there are mappings. A negative errno
+ * was reported.
  */
 int snap_wait_begin(struct snap_wait **w, const struct snap_cause *cause);
 

@@ -532,7 +532,7 @@ static int start(struct stream *s)
 	s->drops_new_events = drops_new_events(s->session);
 	ret = watch_all(s);
 	if (!ret)
-		ret = selection_switch_on(&s->opt.sel, s->session);
+		ret = session_trace(s->session, true);
 	return ret;
 }
 
@@ -552,11 +552,11 @@ static int run(struct stream *s)
 	s->out.quiet = s->opt.quiet;
 	s->out.arg = s;
 	/* Where the stream switches tracing off, what comes until then is its own. */
-	if (!session_is_own(s->session) && selection_is_empty(&s->opt.sel))
+	if (!session_is_own(s->session))
 		s->out.at_end = end_while_printing;
 	s->incomplete = !loop_run(&s->loop, s->t, &streaming, s);
 	s->out.at_end = NULL;
-	selection_switch_off(&s->opt.sel, s->session);
+	session_trace(s->session, false);
 	if (may_go_on(s, 1))
 		take_rest(s);
 	s->given_up |= stop_signals() > 1;
@@ -588,6 +588,7 @@ enum {
 
 static const struct option names[] = {
 	SELECTION_OPTIONS,
+	SELECTION_CHILD_OPTIONS,
 	{ "way", required_argument, NULL, OPT_WAY },
 	{ "observe", no_argument, NULL, OPT_OBSERVE },
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -609,6 +610,7 @@ static void help(FILE *to)
 	      "kernel's own file \"trace\". Until the COMMAND ends, or until Ctrl-C.\n"
 	      "\n"
 	      SELECTION_HELP
+	      SELECTION_CHILD_HELP
 	      "How to read:\n"
 	      "      --way WAY         read: a copy, on any kernel; map: consume through mmap();\n"
 	      "                        observe: consume nothing (default: the cheapest way)\n"
@@ -700,7 +702,8 @@ static int parse_options(struct stream *s, int argc, char **argv)
 	int option, ret;
 
 	opterr = 1;
-	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "qh", names, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT SELECTION_CHILD_SHORT "qh",
+				     names, NULL)) >= 0) {
 		if (option == 'h') {
 			help(stdout);
 			return 1;

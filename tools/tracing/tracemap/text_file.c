@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read small files of tracefs, procfs and sysfs.
+ * Read and write small files of tracefs, procfs and sysfs.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "read_file.h"
 #include "text_file.h"
+#include "write_all.h"
 
 int text_file_read(const char *dir, const char *file, char *text, size_t size)
 {
@@ -19,6 +20,20 @@ int text_file_read(const char *dir, const char *file, char *text, size_t size)
 	ret = read_file(AT_FDCWD, path, text, size);
 	if (ret > 0 && text[ret - 1] == '\n')
 		text[--ret] = '\0';
+	return ret;
+}
+
+int text_file_write(int dir, const char *path, const char *value, bool truncate)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : O_APPEND));
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_all(fd, value, strlen(value));
+	/* Some lists take effect only when the file is closed. */
+	if (close(fd) < 0 && !ret)
+		ret = -errno;
 	return ret;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Read small files of tracefs, procfs and sysfs.
+ * Read and write small files of tracefs, procfs and sysfs.
  */
 #ifndef _TRACEMAP_TEXT_FILE_H
 #define _TRACEMAP_TEXT_FILE_H
@@ -14,6 +14,12 @@
  * Returns the length, or a negative errno.
  */
 int text_file_read(const char *dir, const char *file, char *text, size_t size);
+
+/*
+ * Write all of @value to the file @path below the folder @dir; with @truncate, which lists need,
+ * empty it before. Returns 0 or a negative errno.
+ */
+int text_file_write(int dir, const char *path, const char *value, bool truncate);
 
 /*
  * The size of buffers in KiB by the text of a file like buffer_size_kb: "1408", or "7

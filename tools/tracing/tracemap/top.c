@@ -538,7 +538,7 @@ static const struct loop_verb counting = {
  */
 static void take_rest(struct top *top)
 {
-	selection_switch_off(&top->opt.sel, top->session);
+	session_trace(top->session, false);
 	top->ending = session_is_own(top->session);
 	if (top->m)
 		tracemap_merge_flush(top->m);
@@ -574,22 +574,6 @@ static int refuse_to_take(const char *instance)
 	say("this kernel has no live index to observe instance %s by: counting its events would take them from its other readers. To do that, use --way read; or trace in an instance of its own, by -e and without -i",
 	    instance);
 	return -EOPNOTSUPP;
-}
-
-/* So that nothing is changed before this is refused; selection_open() tells what else is wrong. */
-static int check_index(const struct top *top)
-{
-	const char *name = top->opt.sel.instance;
-	char *dir;
-	int ret = 0;
-
-	if (!name || top->opt.sel.way != TRACEMAP_CONSUME ||
-	    tracemap_find_dir(&dir, strcmp(name, SESSION_TOP) ? name : NULL))
-		return 0;
-	if (session_live_index(dir) == -EOPNOTSUPP)
-		ret = refuse_to_take(name);
-	free(dir);
-	return ret;
 }
 
 /*
@@ -777,8 +761,8 @@ static int is_switched_on(struct top *top, const char *name)
 	enable = session_get(top->session, file);
 	if (enable && *enable == '0') {
 		free(enable);
-		say("--between: %s is not switched on in instance %s: add -e %s to switch it on meanwhile",
-		    name, session_name(top->session), name);
+		say("--between: %s is not switched on in instance %s: echo 1 >%s/%s, or leave out -i, for an instance of its own",
+		    name, session_name(top->session), session_dir(top->session), file);
 		return -ENOENT;
 	}
 	free(enable);
@@ -889,8 +873,6 @@ static int start(struct top *top)
 	int ret = sink_check_open("");
 
 	if (!ret)
-		ret = check_index(top);
-	if (!ret)
 		ret = selection_open(&top->opt.sel, &top->session, &top->loop.child,
 				     top->opt.command);
 	if (!ret)
@@ -907,7 +889,7 @@ static int start(struct top *top)
 	top->view.instance = session_name(top->session);
 	top->view.way = tracemap_way_name(tracemap_cpu_way(tracemap_get_cpu(top->t, 0)));
 	losses_begin(&top->losses, top->t);
-	ret = selection_switch_on(&top->opt.sel, top->session);
+	ret = session_trace(top->session, true);
 	if (session_is_own(top->session))
 		top->began = now_ns();
 	return ret;
@@ -969,6 +951,7 @@ enum {
 
 static const struct option names[] = {
 	SELECTION_OPTIONS,
+	SELECTION_CHILD_OPTIONS,
 	{ "by", required_argument, NULL, OPT_BY },
 	{ "between", required_argument, NULL, OPT_BETWEEN },
 	{ "key", required_argument, NULL, OPT_KEY },
@@ -995,6 +978,7 @@ static void help(FILE *to)
 	      "  tracemap top --between sched:sched_waking sched:sched_switch --key pid=next_pid\n"
 	      "\n"
 	      SELECTION_HELP
+	      SELECTION_CHILD_HELP
 	      "What to count:\n"
 	      "      --by WHAT         event, task, or the name of a field (default: event)\n"
 	      "      --between A[:FILTER] B[:FILTER]  the time from event A to event B, each\n"
@@ -1113,8 +1097,8 @@ static int parse_options(struct top *top, int argc, char **argv)
 	int option, ret;
 
 	top->opt.interval = 1;
-	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT "d:n:rqh", names,
-				     NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT SELECTION_CHILD_SHORT "d:n:rqh",
+				     names, NULL)) >= 0) {
 		if (option == 'h') {
 			help(stdout);
 			return 1;

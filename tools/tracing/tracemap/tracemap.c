@@ -69,7 +69,7 @@ static const struct verb *find_verb(const char *name)
 
 /*
  * If one of the first three descriptors is closed, the next file that is opened would
- * get it: the keeper's pipe, the recording. Writing to what is opened here is still an
+ * get it: the pipe of the second process, the recording. Writing to what is opened here is still an
  * error.
  */
 static void open_standard_files(void)

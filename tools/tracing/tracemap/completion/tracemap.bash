@@ -7,23 +7,23 @@
 # Names of events and the like come from tracefs, where that can be read.
 
 _tracemap_selection='-e --event -f --filter -p --tracer -l --function -C --cpus
-	-F --child-only -i --instance -b --buffer --clock'
+	-i --instance -b --buffer --clock'
 
 # The options of a verb. tools/harness/checks/manual.sh holds them against --help.
 _tracemap_options()
 {
 	case $1 in
-	stream)	echo "$_tracemap_selection --way --observe --from-now --json -q --quiet
+	stream)	echo "$_tracemap_selection -F --child-only --way --observe --from-now --json -q --quiet
 			--strict --duration --count --size --until -h --help" ;;
-	record)	echo "$_tracemap_selection -o --output --compress --way --subbuf --strict -q --quiet
+	record)	echo "$_tracemap_selection -F --child-only -o --output --compress --way --subbuf --strict -q --quiet
 			--duration --size --restore -h --help" ;;
 	report)	echo "-e --event -f --filter -C --cpus -t --task -i --instance --from --to
 			--json --stats -q --quiet --strict -h --help" ;;
-	snap)	echo "-i --instance -C --cpus --last -o --output --json -q --quiet --strict
+	snap)	echo "$_tracemap_selection --last -o --output --json -q --quiet --strict
 			--when --signal --every --after --keep --size -h --help" ;;
 	stat)	echo "-i --instance -a --all -d --interval -n --count --json -q --quiet
 			--from-files -v --verbose -h --help" ;;
-	top)	echo "$_tracemap_selection --by --between --key --way -d --interval -n --count --max-rows
+	top)	echo "$_tracemap_selection -F --child-only --by --between --key --way -d --interval -n --count --max-rows
 			-r --rows --json -q --quiet --duration -h --help" ;;
 	info)	echo "--json -h --help" ;;
 	esac

@@ -164,13 +164,13 @@ account()
 		}' "$1" >>/tmp/why
 }
 
-# settings DIR: of an instance, those that tracemap may change
+# settings DIR [FILE-IN-events...]: what the files of an instance say, but for those whose reader
+# takes events, or reads the time; of the events' files only these
 settings()
 {
-	(cd "$1" && for f in current_tracer trace_clock buffer_size_kb tracing_on tracing_cpumask \
-			set_event set_event_pid set_event_notrace_pid set_ftrace_filter \
-			set_ftrace_pid set_ftrace_notrace_pid options/event-fork \
-			options/function-fork events/sched/*/filter; do
-		echo "$f: $(cat "$f" 2>/dev/null)"
-	done)
+	(cd "$1" && shift && {
+		find . -type f -perm -400 ! -path './events/*' ! -name trace ! -name 'trace_pipe*' \
+			! -name trace_live ! -name 'snapshot*' ! -name stats
+		find events -type f \( -name enable -o -path 'events/sched/*/filter' "$@" \)
+	} | xargs grep '' /dev/null 2>/dev/null)
 }
