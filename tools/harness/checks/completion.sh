@@ -28,6 +28,7 @@ start_bash()
 {
 	cat >"$work/rc" <<-EOR
 		PS1='> '
+		PATH=$work/build:$PATH
 		bind 'set bell-style none'
 		bind 'set enable-bracketed-paste off'
 		source '$top/tools/tracing/tracemap/completion/tracemap.bash'
@@ -82,7 +83,14 @@ offered()
 	done
 }
 
+# shellcheck disable=SC2317 # called by step
+build()
+{
+	make -C "$top/tools/tracing/tracemap" O="$work/build"
+}
+
 scratch
+step "building tracemap" tracemap-completion build
 make_tracefs
 trap 'T kill-server 2>/dev/null || :; rm -rf "$work"' EXIT
 echo 1..21

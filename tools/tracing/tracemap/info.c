@@ -8,7 +8,6 @@
  * level, as stat does.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "advice.h"
 #include "json_string.h"
+#include "options.h"
 #include "read_file.h"
 #include "session.h"
 #include "subbuf.h"
@@ -416,41 +416,29 @@ static void json_info(const struct info *info)
 	fputs("}\n", stdout);
 }
 
-static const char help[] =
-	"usage: tracemap info [OPTION]...\n"
-	"Say what this kernel can do, and how the other verbs would read its buffers, by trying\n"
-	"in an instance of its own. Without root it says what it can find out.\n\n"
-	"      --json            one line of JSON\n"
-	"  -h, --help\n";
-
-enum {
-	OPTION_JSON = 0x200,
+static const struct verb_option own_options[] = {
+	{ 0, "json", OPTION_FLAG, 0, NULL, .help = "one line of JSON" },
+	{ }
 };
 
-static const struct option long_options[] = {
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
+static const struct verb_options verb = {
+	.verb = "info",
+	.usage =
+	"usage: tracemap info [OPTION]...\n"
+	"Say what this kernel can do, and how the other verbs would read its buffers, by trying\n"
+	"in an instance of its own. Without root it says what it can find out.\n\n",
+	.end = "",
+	.groups = { { own_options } },
 };
 
 int cmd_info(int argc, char **argv)
 {
 	struct info info;
 	bool json = false;
-	int option;
+	int ret = options_parse(&verb, &json, argc, argv);
 
-	optind = 1;
-	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return EXIT_OK;
-		}
-		if (option != OPTION_JSON) {
-			value_no_option("info");
-			return EXIT_USAGE;
-		}
-		json = true;
-	}
+	if (ret <= 0)
+		return ret ? EXIT_USAGE : EXIT_OK;
 	if (optind < argc) {
 		say("info: \"%s\" is one word too many: see tracemap info --help", argv[optind]);
 		return EXIT_USAGE;

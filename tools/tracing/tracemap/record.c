@@ -27,16 +27,6 @@
 #include "verbs.h"
 
 enum {
-	OPTION_WAY = 0x200,
-	OPTION_DURATION,
-	OPTION_SIZE,
-	OPTION_SUBBUF,
-	OPTION_STRICT,
-	OPTION_RESTORE,
-	OPTION_COMPRESS,
-};
-
-enum {
 	TICK_MS		= 250,	/* how far the file of a killed recorder may be behind */
 	STALE_MS	= 1000,	/* the same, where all there is should not be read often */
 };
@@ -46,7 +36,6 @@ struct request {
 	const char *output;		/* its name */
 	bool piped;			/* it is standard output */
 	const char *restore;		/* a file: only finish it */
-	bool records;			/* an option was given that has no meaning for that */
 	char **command;
 	double duration;		/* seconds, 0: no limit */
 	unsigned long long size;	/* bytes, 0: no limit */
@@ -84,57 +73,20 @@ static double now(void)
 
 /* ---- What is asked for ---- */
 
-static const char usage[] =
-	"usage: tracemap record [-o FILE] [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	"       tracemap record --restore FILE\n\n"
-	"Record events into a file that trace-cmd report and KernelShark open, until\n"
-	"Ctrl-C, or until the command has ended.\n\n"
-	SELECTION_HELP
-	SELECTION_CHILD_HELP
-	"\nHow:\n"
-	"  -o, --output FILE     default: trace.dat; - is standard output, which gets the whole\n"
-	"                        file when the recording has ended, and nothing before\n"
-	"      --compress        by zstd, when the recording has ended\n"
-	"      --way WAY         read, map or observe, which takes nothing from others\n"
-	"                        (default: the cheapest that takes)\n"
-	"      --subbuf SIZE     of the sub-buffers, where this kernel can set it\n"
-	"                        (default: 64k in an instance of its own)\n"
-	"      --strict          exit with 3 if events were lost\n"
-	"  -q, --quiet           print neither the progress nor the sum at the end\n"
-	"\nWhen to stop:\n"
-	"      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
-	"      --size SIZE       after so many bytes of data, k, M, G, T understood\n"
-	"\nAfter it was killed:\n"
-	"      --restore FILE    move its events, which are in FILE.cpu0 and so on, into FILE\n"
-	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
-	"The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
-	"With -o - the data are kept in the folder $TMPDIR (default: /var/tmp) meanwhile.\n"
-	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n";
-
-static const struct option options[] = {
-	SELECTION_OPTIONS,
-	SELECTION_CHILD_OPTIONS,
-	{ "output", required_argument, NULL, 'o' },
-	{ "duration", required_argument, NULL, OPTION_DURATION },
-	{ "size", required_argument, NULL, OPTION_SIZE },
-	{ "compress", no_argument, NULL, OPTION_COMPRESS },
-	{ "way", required_argument, NULL, OPTION_WAY },
-	{ "subbuf", required_argument, NULL, OPTION_SUBBUF },
-	{ "strict", no_argument, NULL, OPTION_STRICT },
-	{ "restore", required_argument, NULL, OPTION_RESTORE },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
-
-static void take_output(struct request *request, const char *file)
+static int take_output(void *to, const char *file)
 {
+	struct request *request = to;
+
 	request->piped = !strcmp(file, "-");
 	request->output = request->piped ? "standard output" : file;
+	return value_output(file);
 }
 
-static int take_compress(struct request *request)
+static int take_compress(void *to, const char *none)
 {
+	struct request *request = to;
+
+	(void)none;
 	request->compress = TRACE_DAT_HAS_ZSTD;
 	if (TRACE_DAT_HAS_ZSTD)
 		return 0;
@@ -142,41 +94,57 @@ static int take_compress(struct request *request)
 	return -EINVAL;
 }
 
-static int parse_option(struct request *request, int option, const char *arg)
-{
-	int ret = selection_option(&request->selection, option, arg);
+#define AT(field)	offsetof(struct request, field)
 
-	if (ret)
-		return ret < 0 ? ret : 0;
-	switch (option) {
-	case 'o':
-		take_output(request, arg);
-		return value_output(arg);
-	case 'q':
-		request->quiet = true;
-		return 0;
-	case OPTION_DURATION:
-		return value_seconds("--duration", arg, &request->duration);
-	case OPTION_SIZE:
-		return value_size("--size", arg, &request->size);
-	case OPTION_SUBBUF:
-		return selection_subbuf(&request->selection, arg);
-	case OPTION_COMPRESS:
-		return take_compress(request);
-	case OPTION_STRICT:
-		request->strict = true;
-		return 0;
-	case OPTION_RESTORE:
-		request->restore = arg;
-		return 0;
-	case OPTION_WAY:
-		return value_way(arg, &request->selection.way);
-	default:
-		return value_no_option("record");
-	}
-}
+static const struct verb_option own_options[] = {
+	{ .help = "\nHow:" },
+	{ 'o', "output", OPTION_CALL, 0, "FILE",
+	  "default: trace.dat; - is standard output, which gets the whole\n"
+	  "file when the recording has ended, and nothing before", take_output },
+	{ 0, "compress", OPTION_CALL, 0, NULL, "by zstd, when the recording has ended",
+	  take_compress },
+	{ 0, "way", OPTION_WAY, AT(selection.way), "WAY",
+	  .help = "read, map or observe, which takes nothing from others\n"
+	  "(default: the cheapest that takes)" },
+	{ 0, "subbuf", OPTION_CALL, AT(selection), "SIZE",
+	  "of the sub-buffers, where this kernel can set it\n"
+	  "(default: 64k)", selection_subbuf },
+	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
+	  .help = "print neither the progress nor the sum at the end" },
+	{ .help = "\nWhen to stop:" },
+	{ 0, "duration", OPTION_SECONDS, AT(duration), "TIME",
+	  .help = "seconds, or 500ms, 10s, 5m, 1h" },
+	{ 0, "size", OPTION_SIZE, AT(size), "SIZE",
+	  .help = "after so many bytes of data, k, M, G, T understood" },
+	{ .help = "\nAfter it was killed:" },
+	{ 0, "restore", OPTION_TEXT, AT(restore), "FILE",
+	  .help = "move its events, which are in FILE.cpu0 and so on, into FILE" },
+	{ }
+};
 
-static int check_restore(const struct request *request)
+static const struct verb_options verb = {
+	.verb = "record",
+	.usage =
+	"usage: tracemap record [-o FILE] [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	"       tracemap record --restore FILE\n\n"
+	"Record events into a file that trace-cmd report and KernelShark open, until\n"
+	"Ctrl-C, or until the command has ended.\n\n",
+	.end =
+	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
+	"The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
+	"With -o - the data are kept in the folder $TMPDIR (default: /var/tmp) meanwhile.\n"
+	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n",
+	.command = true,
+	.groups = {
+		{ selection_options, AT(selection) },
+		{ selection_child_options, AT(selection) },
+		{ own_options },
+	},
+};
+
+/* @given: how many options there are */
+static int check_restore(const struct request *request, int given)
 {
 	if (request->output) {
 		say("--restore FILE makes a whole file of FILE itself: it goes with no -o");
@@ -186,7 +154,7 @@ static int check_restore(const struct request *request)
 		say("--restore moves the events as they are: it goes with no --compress; trace-cmd convert --compression zstd compresses a file");
 		return -EINVAL;
 	}
-	if (!request->command && !request->records)
+	if (!request->command && given == 1 + request->quiet)
 		return 0;
 	say("--restore records nothing: the only other option it goes with is -q");
 	return -EINVAL;
@@ -195,24 +163,16 @@ static int check_restore(const struct request *request)
 /* 1: go on; 0: help was asked for; or a negative errno, said. */
 static int parse(struct request *request, int argc, char **argv)
 {
-	int option, ret;
+	int given, ret;
 
 	request->selection.large_subbufs = true;
 	request->selection.records = true;
-	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT SELECTION_CHILD_SHORT "o:qh",
-				     options, NULL)) >= 0) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
-		ret = parse_option(request, option, optarg);
-		if (ret)
-			return ret;
-		request->records |= option != OPTION_RESTORE && option != 'q';
-	}
+	given = options_parse(&verb, request, argc, argv);
+	if (given <= 0)
+		return given;
 	ret = selection_command(&request->selection, argc, argv, &request->command);
 	if (!ret && request->restore)
-		ret = check_restore(request);
+		ret = check_restore(request, given - 1);
 	if (ret || request->restore)
 		return ret ? ret : 1;
 	if (!request->output)

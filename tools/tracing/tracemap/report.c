@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -766,56 +765,9 @@ static void clean_up(struct report *r)
 
 /* ---- Options ---- */
 
-enum {
-	OPT_JSON = 0x200, OPT_STATS, OPT_STRICT, OPT_FROM, OPT_TO,
-};
-
-static const struct option names[] = {
-	{ "event", required_argument, NULL, 'e' },
-	{ "filter", required_argument, NULL, 'f' },
-	{ "cpus", required_argument, NULL, 'C' },
-	{ "instance", required_argument, NULL, 'i' },
-	{ "task", required_argument, NULL, 't' },
-	{ "from", required_argument, NULL, OPT_FROM },
-	{ "to", required_argument, NULL, OPT_TO },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "stats", no_argument, NULL, OPT_STATS },
-	{ "strict", no_argument, NULL, OPT_STRICT },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
-
-static void help(FILE *to)
+static int add_task(void *to, const char *task)
 {
-	fputs("usage: tracemap report [OPTION]... [FILE]\n"
-	      "Print the events of FILE, which tracemap record or trace-cmd has written, all CPUs in the\n"
-	      "order of time, in the format of the kernel's own file \"trace\". - is standard input.\n"
-	      "Without FILE that is read if it is a pipe or a trace.dat, and else the file trace.dat.\n"
-	      "\n"
-	      "Which events:\n"
-	      "  -e, --event EVENT     SYSTEM:EVENT, SYSTEM or EVENT, or a glob; repeat for more\n"
-	      "  -f, --filter EXPR     only such events of the -e before, e.g. 'prev_prio < 100'\n"
-	      "  -C, --cpus LIST       these CPUs, e.g. 0,2-3 (default: all)\n"
-	      "  -t, --task TASK       of this process, by name or number; repeat for more\n"
-	      "  -i, --instance NAME   of this instance, if the file has several\n"
-	      "      --from TIME       since this time, as it is printed, e.g. 81.5; of a clock that\n"
-	      "                        counts, such as counter, the number\n"
-	      "      --to TIME         up to this time\n"
-	      "What to print:\n"
-	      "      --json            an object a line\n"
-	      "      --stats           how many events there are, by event, task and CPU\n"
-	      "  -q, --quiet           do not print the sum at the end\n"
-	      "      --strict          exit with 3 if events were lost\n"
-	      "\n"
-	      "What comes by a pipe is kept in the folder $TMPDIR (default: /var/tmp), and is printed\n"
-	      "when all of it has come.\n"
-	      "Example: tracemap report -e sched:sched_switch -t bash --from 81.5 trace.dat\n"
-	      "Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n", to);
-}
-
-static int add_task(struct options *opt, const char *task)
-{
+	struct options *opt = to;
 	struct task *tasks = realloc(opt->tasks, (opt->nr_tasks + 1) * sizeof(*tasks));
 
 	if (!tasks) {
@@ -827,41 +779,48 @@ static int add_task(struct options *opt, const char *task)
 	return 0;
 }
 
-static int parse_option(struct options *opt, int option)
-{
-	int ret;
+#define AT(field)	offsetof(struct options, field)
 
-	switch (option) {
-	case 'i':
-		opt->sel.instance = optarg;
-		return 0;
-	case 'e': case 'f': case 'C':
-		ret = selection_option(&opt->sel, option, optarg);
-		return ret < 0 ? ret : 0;
-	case 't':
-		return add_task(opt, optarg);
-	case OPT_FROM:
-		opt->from = optarg;
-		return 0;
-	case OPT_TO:
-		opt->to = optarg;
-		return 0;
-	case OPT_JSON:
-		opt->json = true;
-		return 0;
-	case OPT_STATS:
-		opt->stats = true;
-		return 0;
-	case OPT_STRICT:
-		opt->strict = true;
-		return 0;
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	default:
-		return value_no_option("report");
-	}
-}
+static const struct verb_option own_options[] = {
+	{ .help = "Which events:" },
+	{ 'e', "event", OPTION_CALL, AT(sel), "EVENT",
+	  "SYSTEM:EVENT, SYSTEM or EVENT, or a glob; repeat for more", selection_event },
+	{ 'f', "filter", OPTION_CALL, AT(sel), "EXPR",
+	  "only such events of the -e before, e.g. 'prev_prio < 100'", selection_filter },
+	{ 'C', "cpus", OPTION_CALL, AT(sel), "LIST",
+	  "these CPUs, e.g. 0,2-3 (default: all)", selection_cpus },
+	{ 't', "task", OPTION_CALL, 0, "TASK",
+	  "of this process, by name or number; repeat for more", add_task },
+	{ 'i', "instance", OPTION_TEXT, AT(sel.instance), "NAME",
+	  .help = "of this instance, if the file has several" },
+	{ 0, "from", OPTION_TEXT, AT(from), "TIME",
+	  .help = "since this time, as it is printed, e.g. 81.5; of a clock that\n"
+	  "counts, such as counter, the number" },
+	{ 0, "to", OPTION_TEXT, AT(to), "TIME", .help = "up to this time" },
+	{ .help = "What to print:" },
+	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "an object a line" },
+	{ 0, "stats", OPTION_FLAG, AT(stats), NULL,
+	  .help = "how many events there are, by event, task and CPU" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the sum at the end" },
+	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
+	{ }
+};
+
+static const struct verb_options verb = {
+	.verb = "report",
+	.usage =
+	"usage: tracemap report [OPTION]... [FILE]\n"
+	"Print the events of FILE, which tracemap record or trace-cmd has written, all CPUs in the\n"
+	"order of time, in the format of the kernel's own file \"trace\". - is standard input.\n"
+	"Without FILE that is read if it is a pipe or a trace.dat, and else the file trace.dat.\n"
+	"\n",
+	.end =
+	"\nWhat comes by a pipe is kept in the folder $TMPDIR (default: /var/tmp), and is printed\n"
+	"when all of it has come.\n"
+	"Example: tracemap report -e sched:sched_switch -t bash --from 81.5 trace.dat\n"
+	"Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n",
+	.groups = { { own_options } },
+};
 
 /* A file behind -i is meant as the file, as of trace-cmd report, where no other is named. */
 static int take_file(struct options *opt, const char *file)
@@ -879,20 +838,13 @@ static int take_file(struct options *opt, const char *file)
 	return opt->sel.instance ? value_instance(opt->sel.instance) : 0;
 }
 
-/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+/* Returns as options_parse() does. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
-	int option, ret;
+	int given = options_parse(&verb, opt, argc, argv), ret;
 
-	while ((option = getopt_long(argc, argv, "e:f:C:t:i:qh", names, NULL)) >= 0) {
-		if (option == 'h') {
-			help(stdout);
-			return 1;
-		}
-		ret = parse_option(opt, option);
-		if (ret)
-			return ret;
-	}
+	if (given <= 0)
+		return given;
 	if (optind + 1 < argc) {
 		say("one file at a time: \"%s\" is too many", argv[optind + 1]);
 		return -EINVAL;
@@ -903,7 +855,7 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	opt->piped = opt->unnamed || !strcmp(opt->file, "-");
 	if (opt->piped)
 		opt->file = "standard input";
-	return 0;
+	return given;
 }
 
 int cmd_report(int argc, char **argv)
@@ -917,9 +869,9 @@ int cmd_report(int argc, char **argv)
 	int ret = parse_options(&r.opt, argc, argv);
 	int status = EXIT_USAGE;
 
-	if (ret > 0) {
+	if (!ret) {
 		status = EXIT_OK;
-	} else if (!ret) {
+	} else if (ret > 0) {
 		status = run(&r);
 		clean_up(&r);
 	}

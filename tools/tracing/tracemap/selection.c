@@ -30,8 +30,9 @@ static int no_memory(void)
 	return -ENOMEM;
 }
 
-static int add_event(struct selection *sel, const char *name)
+int selection_event(void *to, const char *name)
 {
+	struct selection *sel = to;
 	struct selection_event *events;
 	char *dot;
 
@@ -52,11 +53,12 @@ static int add_event(struct selection *sel, const char *name)
 	dot = strchr(name, ':') ? NULL : strchr(events->name, '.');
 	if (dot)
 		*dot = ':';
-	return 1;
+	return 0;
 }
 
-static int add_filter(struct selection *sel, const char *filter)
+int selection_filter(void *to, const char *filter)
 {
+	struct selection *sel = to;
 	struct selection_event *event = sel->nr_events ? &sel->events[sel->nr_events - 1] : NULL;
 
 	if (!*filter)
@@ -72,11 +74,12 @@ static int add_filter(struct selection *sel, const char *filter)
 		return -EINVAL;
 	}
 	event->filter = filter;
-	return 1;
+	return 0;
 }
 
-static int add_function(struct selection *sel, const char *function)
+static int add_function(void *to, const char *function)
 {
+	struct selection *sel = to;
 	const char **functions;
 
 	functions = realloc(sel->functions, (sel->nr_functions + 1) * sizeof(*functions));
@@ -84,7 +87,7 @@ static int add_function(struct selection *sel, const char *function)
 		return no_memory();
 	sel->functions = functions;
 	sel->functions[sel->nr_functions++] = function;
-	return 1;
+	return 0;
 }
 
 static int add_cpu(struct selection *sel, unsigned long number)
@@ -93,23 +96,23 @@ static int add_cpu(struct selection *sel, unsigned long number)
 
 	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
 		if (sel->cpus[i] == (int)number)
-			return 1;
+			return 0;
 	}
 	cpus = realloc(sel->cpus, (sel->nr_cpus + 1) * sizeof(*cpus));
 	if (!cpus)
 		return no_memory();
 	sel->cpus = cpus;
 	sel->cpus[sel->nr_cpus++] = number;
-	return 1;
+	return 0;
 }
 
 #define CPU_LIMIT	65536
 
 /* "0,2-3" */
-static int add_cpus(struct selection *sel, const char *list)
+int selection_cpus(void *sel, const char *list)
 {
 	const char *at = list;
-	int ret = 1;
+	int ret = 0;
 
 	do {
 		unsigned long from, to;
@@ -127,51 +130,60 @@ static int add_cpus(struct selection *sel, const char *list)
 		}
 		if (from > to || to >= CPU_LIMIT)
 			goto wrong;
-		while (from <= to && ret > 0)
+		while (from <= to && !ret)
 			ret = add_cpu(sel, from++);
 		at = end + 1;
 		if (!*end)
 			return ret;
 		if (*end != ',')
 			goto wrong;
-	} while (ret > 0);
+	} while (!ret);
 	return ret;
 wrong:
 	return value_wrong("-C", list,
 			   "a list of CPUs is needed: numbers or ranges with commas between them, such as 0 or 0,2-3");
 }
 
-int selection_option(struct selection *sel, int option, const char *arg)
+static int take_instance(void *to, const char *name)
 {
-	switch (option) {
-	case 'e':
-		return add_event(sel, arg);
-	case 'f':
-		return add_filter(sel, arg);
-	case 'p':
-		sel->tracer = arg;
-		return 1;
-	case 'l':
-		return add_function(sel, arg);
-	case 'C':
-		return add_cpus(sel, arg);
-	case 'i':
-		sel->instance = arg;
-		return value_instance(arg) ? -EINVAL : 1;
-	case 'b':
-		return value_size("-b", arg, &sel->buffer_size) ? -EINVAL : 1;
-	case 'F':
-		sel->child_only = true;
-		return 1;
-	case SELECTION_CLOCK:
-		sel->clock = arg;
-		return 1;
-	}
-	return 0;
+	struct selection *sel = to;
+
+	sel->instance = name;
+	return value_instance(name);
 }
 
-int selection_subbuf(struct selection *sel, const char *arg)
+#define AT(field)	offsetof(struct selection, field)
+
+const struct verb_option selection_options[] = {
+	{ .help = "What to trace:" },
+	{ 'e', "event", OPTION_CALL, 0, "EVENT",
+	  "SYSTEM:EVENT, SYSTEM or EVENT, or a glob; repeat for more", selection_event },
+	{ 'f', "filter", OPTION_CALL, 0, "EXPR",
+	  "of the preceding -e, only such events: e.g. 'prev_prio < 100'", selection_filter },
+	{ 'p', "tracer", OPTION_TEXT, AT(tracer), "NAME", .help = "a tracer, e.g. function" },
+	{ 'l', "function", OPTION_CALL, 0, "GLOB",
+	  "only these functions, with -p function; repeat for more", add_function },
+	{ 'C', "cpus", OPTION_CALL, 0, "LIST", "these CPUs, e.g. 0,2-3 (default: all)",
+	  selection_cpus },
+	{ 'i', "instance", OPTION_CALL, 0, "NAME",
+	  "what this instance traces, / for the top level: it is only\n"
+	  "read, so of these options -C alone goes with it", take_instance },
+	{ 'b', "buffer", OPTION_SIZE, AT(buffer_size), "SIZE",
+	  .help = "the size of each CPU's buffer, e.g. 512k, 8M" },
+	{ 0, "clock", OPTION_TEXT, AT(clock), "NAME",
+	  .help = "the clock of the time stamps, see trace_clock" },
+	{ }
+};
+
+const struct verb_option selection_child_options[] = {
+	{ 'F', "child-only", OPTION_FLAG, AT(child_only), NULL,
+	  .help = "only the command behind -- and its children" },
+	{ }
+};
+
+int selection_subbuf(void *to, const char *arg)
 {
+	struct selection *sel = to;
 	unsigned long long most = SUBBUF_PAGES * (sysconf(_SC_PAGESIZE) / 1024);
 	char why[128];
 

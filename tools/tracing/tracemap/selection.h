@@ -10,54 +10,19 @@
  *
  * What is selected is traced in an instance of the command's own. An instance that was there is
  * only read, so -i goes with -C alone.
- *
- * A verb begins its struct option array with SELECTION_OPTIONS, has SELECTION_SHORT in its short
- * options, and passes what getopt_long() returns to selection_option() first. One that takes a
- * command adds the same of SELECTION_CHILD.
  */
 #ifndef _TRACEMAP_SELECTION_H
 #define _TRACEMAP_SELECTION_H
 
-#include <getopt.h>
 #include <stdbool.h>
 
 #include "child.h"
 #include "events.h"
+#include "options.h"
 #include "session.h"
 
-#define SELECTION_SHORT		"e:f:p:l:C:i:b:"
-#define SELECTION_OPTIONS						\
-	[0] = { "event", required_argument, NULL, 'e' },		\
-	{ "filter", required_argument, NULL, 'f' },			\
-	{ "tracer", required_argument, NULL, 'p' },			\
-	{ "function", required_argument, NULL, 'l' },			\
-	{ "cpus", required_argument, NULL, 'C' },			\
-	{ "instance", required_argument, NULL, 'i' },			\
-	{ "buffer", required_argument, NULL, 'b' },			\
-	{ "clock", required_argument, NULL, SELECTION_CLOCK }
-
-#define SELECTION_CHILD_SHORT	"F"
-#define SELECTION_CHILD_OPTIONS						\
-	{ "child-only", no_argument, NULL, 'F' }
-
-#define SELECTION_CHILD_HELP						\
-	"  -F, --child-only      only the command behind -- and its children\n"
-
-#define SELECTION_HELP							\
-	"What to trace:\n"						\
-	"  -e, --event EVENT     SYSTEM:EVENT, SYSTEM or EVENT, or a glob; repeat for more\n" \
-	"  -f, --filter EXPR     of the preceding -e, only such events: e.g. 'prev_prio < 100'\n" \
-	"  -p, --tracer NAME     a tracer, e.g. function\n"		\
-	"  -l, --function GLOB   only these functions, with -p function; repeat for more\n" \
-	"  -C, --cpus LIST       these CPUs, e.g. 0,2-3 (default: all)\n" \
-	"  -i, --instance NAME   what this instance traces, / for the top level: it is only\n" \
-	"                        read, so of these options -C alone goes with it\n" \
-	"  -b, --buffer SIZE     the size of each CPU's buffer, e.g. 512k, 8M\n" \
-	"      --clock NAME      the clock of the time stamps, see trace_clock\n"
-
-enum {
-	SELECTION_CLOCK = 0x100,	/* a verb's own long options have values from 0x200 on */
-};
+extern const struct verb_option selection_options[];	/* of struct selection */
+extern const struct verb_option selection_child_options[];	/* of a verb that takes a command */
 
 struct selection_event {
 	char *name;
@@ -83,11 +48,14 @@ struct selection {
 	bool child_only;
 };
 
-/* Returns 1 if the option is one of these, 0 if not, -EINVAL and a message if it is wrong. */
-int selection_option(struct selection *sel, int option, const char *arg);
-
-/* Take the argument of --subbuf. Returns 0, or -EINVAL and a message. */
-int selection_subbuf(struct selection *sel, const char *arg);
+/*
+ * Take what is behind -e, -f, -C or --subbuf into a struct selection. Returns 0, or a
+ * negative errno and a message.
+ */
+int selection_event(void *to, const char *name);
+int selection_filter(void *to, const char *filter);
+int selection_cpus(void *sel, const char *list);
+int selection_subbuf(void *to, const char *size);
 
 /* Whether the selection has neither events nor a tracer. */
 bool selection_is_empty(const struct selection *sel);

@@ -60,6 +60,20 @@ int tracemap_find_dir(char **dir, const char *instance)
 	return *dir ? 0 : -ENOMEM;
 }
 
+/* Take one option, of a letter, or "-" for --clock. Returns 1, or a negative errno. */
+static int selection_option(struct selection *sel, int letter, const char *arg)
+{
+	static const struct verb_options verb = {
+		.verb = "stream", .usage = "", .end = "",
+		.groups = { { selection_options }, { selection_child_options } },
+	};
+	char option[] = { '-', letter, '\0' };
+	char *argv[] = { "tracemap", letter == '-' ? "--clock" : option, (char *)arg, NULL };
+	int ret = options_parse(&verb, sel, arg ? 3 : 2, argv);
+
+	return ret > 0 ? ret - 1 : ret;
+}
+
 /* ---- Values ---- */
 
 static unsigned long long size_of(const char *text)
@@ -180,6 +194,50 @@ static void test_subbuf(void)
 
 /* ---- Options ---- */
 
+struct all_kinds {
+	bool flag, other;
+	const char *text;
+	double seconds;
+	unsigned long long size, count;
+	enum tracemap_way way;
+};
+
+#define AT(field)	offsetof(struct all_kinds, field)
+
+/* Each kind of value is put where its row says, up to the first word that is none. */
+static void test_options(void)
+{
+	static const struct verb_option rows[] = {
+		{ .help = "a heading" },
+		{ 'f', "flag", OPTION_FLAG, AT(flag), NULL, .help = "" },
+		{ 0, "other", OPTION_FLAG, AT(other), NULL, .help = "" },
+		{ 0, "text", OPTION_TEXT, AT(text), "TEXT", .help = "" },
+		{ 's', "seconds", OPTION_SECONDS, AT(seconds), "TIME", .help = "" },
+		{ 0, "size", OPTION_SIZE, AT(size), "SIZE", .help = "" },
+		{ 'n', "count", OPTION_COUNT, AT(count), "N", .help = "" },
+		{ 0, "way", OPTION_WAY, AT(way), "WAY", .help = "" },
+		{ }
+	};
+	static const struct verb_options verb = {
+		.verb = "test", .usage = "", .end = "", .command = true, .groups = { { rows } },
+	};
+	char *argv[] = {
+		"test", "-fs2", "--text", "-x", "--size=3k", "-n", "4", "--way", "map", "word", "-f",
+		"--other", NULL,
+	};
+	char *wrong[] = { "test", "--size", "x", NULL };
+	struct all_kinds all = { .flag = false };
+
+	CHECK(options_parse(&verb, &all, SIZE(argv) - 1, argv) == 7 && optind == 9);
+	CHECK(all.flag && !all.other && !strcmp(all.text, "-x") && all.seconds == 2);
+	CHECK(all.size == 3072 && all.count == 4 && all.way == TRACEMAP_MAP);
+	CHECK(options_parse(&verb, &all, SIZE(wrong) - 1, wrong) == -EINVAL);
+	CHECK(strstr(last_said, "--size x: a number"));
+	wrong[1] = "--nothing";
+	CHECK(options_parse(&verb, &all, SIZE(wrong) - 1, wrong) == -EINVAL);
+	CHECK(!strcmp(last_said, "see tracemap test --help"));
+}
+
 static bool cpus_are(const char *list, const char *wanted)
 {
 	struct selection sel = { .instance = NULL };
@@ -227,7 +285,7 @@ static void test_filters(void)
 	CHECK(!strcmp(sel.events[0].filter, "a > 1") && !sel.events[1].filter);
 	CHECK(selection_option(&sel, 'e', "y,z") == -EINVAL && strstr(last_said, "repeat -e"));
 	CHECK(selection_option(&sel, 'e', "[y,z]*") == 1 && sel.nr_events == 3);
-	CHECK(selection_option(&sel, 'X', NULL) == 0 && !selection_is_empty(&sel));
+	CHECK(selection_option(&sel, 'X', NULL) == -EINVAL && !selection_is_empty(&sel));
 	selection_free(&sel);
 }
 
@@ -258,13 +316,13 @@ static void test_only_read(void)
 		const char *name, *arg;
 	} settings[] = {
 		{ 'e', "-e", "sched" }, { 'p', "-p", "function" }, { 'l', "-l", "vfs_*" },
-		{ 'b', "-b", "1M" }, { SELECTION_CLOCK, "--clock", "mono" }, { 'F', "-F", NULL },
+		{ 'b', "-b", "1M" }, { '-', "--clock", "mono" }, { 'F', "-F", NULL },
 	};
 	char *argv[4] = { "stream", "--", "true" }, **command, wanted[64];
 	struct selection sel = { .subbuf = 65536 };
 
-	optind = 2;
 	CHECK(selection_option(&sel, 'i', "t") == 1 && selection_option(&sel, 'C', "0") == 1);
+	optind = 2;
 	CHECK(selection_command(&sel, 3, argv, &command) == -EINVAL);
 	CHECK(strstr(last_said, "instance t: one that was there is only read, and --subbuf would"));
 	sel.subbuf = 0;
@@ -273,6 +331,7 @@ static void test_only_read(void)
 	for (unsigned int i = 0; i < SIZE(settings); i++) {
 		sel = (struct selection){ .instance = "/" };
 		CHECK(selection_option(&sel, settings[i].letter, settings[i].arg) == 1);
+		optind = 2;
 		CHECK(selection_command(&sel, 3, argv, &command) == -EINVAL);
 		snprintf(wanted, sizeof(wanted), "only read, and %s would change it",
 			 settings[i].name);
@@ -426,8 +485,7 @@ static bool is_untouched(void)
 static void choose(struct selection *sel, const char *const *option)
 {
 	for (; *option; option++)
-		CHECK(selection_option(sel, **option == '-' ? SELECTION_CLOCK : **option,
-				       *option + 1) == 1);
+		CHECK(selection_option(sel, **option, **option == 'F' ? NULL : *option + 1) == 1);
 }
 
 /* By the options of test_settings(), with a command of this number. */
@@ -727,6 +785,7 @@ int main(int argc, char **argv)
 	test_times();
 	test_names();
 	test_counts();
+	test_options();
 	test_cpus();
 	test_filters();
 	test_filter_of_one();

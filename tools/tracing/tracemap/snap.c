@@ -3,7 +3,6 @@
  * tracemap snap: print or write what the buffers hold now, without consuming it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@
 
 struct options {
 	struct selection sel;
-	struct snap_cause cause;
+	struct snap_trigger trigger;
 	struct snap_limits limits;
 	const char *output;		/* NULL: print */
 	double last;
@@ -258,7 +257,7 @@ static int write_snapshot(struct snap *s)
 		say("%s: a signal came: this snapshot was not written", s->dir);
 		ret = -EINTR;
 	}
-	if (!ret && snap_waits(&s->opt.cause))
+	if (!ret && snap_waits(&s->opt.trigger))
 		ret = write_by_time(s, d);
 	else if (!ret)
 		ret = snap_data_write(d, s->opt.output);
@@ -274,12 +273,12 @@ static int check_output(const struct snap *s)
 {
 	if (!s->opt.output)
 		return sink_check_open("");
-	return snap_waits(&s->opt.cause) ? check_folder(s) : snap_data_check(s->opt.output);
+	return snap_waits(&s->opt.trigger) ? check_folder(s) : snap_data_check(s->opt.output);
 }
 
 static int take(struct snap *s)
 {
-	bool names = s->opt.output && snap_waits(&s->opt.cause);
+	bool names = s->opt.output && snap_waits(&s->opt.trigger);
 	int ret = check_output(s);
 
 	if (!ret)
@@ -314,7 +313,7 @@ static void take_each(struct snap *s)
 	if (!ret)
 		ret = snapshot_check(&s->request);
 	if (!ret)
-		ret = snap_wait_begin(&w, &s->opt.cause);
+		ret = snap_wait_begin(&w, &s->opt.trigger);
 	if (!ret)
 		ret = session_trace(s->session, true);
 	if (!ret && !s->opt.quiet) {
@@ -355,7 +354,7 @@ static int run(struct snap *s)
 	if (open_instance(s))
 		return EXIT_FAILED;
 	signal(SIGXFSZ, SIG_IGN);	/* ulimit -f is an error like any other */
-	if (snap_waits(&s->opt.cause))
+	if (snap_waits(&s->opt.trigger))
 		take_each(s);
 	else
 		take(s);
@@ -366,106 +365,80 @@ static int run(struct snap *s)
 
 /* ---- Options ---- */
 
-enum {
-	OPT_LAST = 0x200, OPT_JSON, OPT_STRICT, OPT_WHEN, OPT_SIGNAL, OPT_EVERY,
-	OPT_AFTER, OPT_KEEP, OPT_SIZE,
-};
+static int take_output(void *to, const char *file)
+{
+	struct options *opt = to;
 
-static const struct option names[] = {
-	SELECTION_OPTIONS,
-	{ "output", required_argument, NULL, 'o' },
-	{ "last", required_argument, NULL, OPT_LAST },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "strict", no_argument, NULL, OPT_STRICT },
-	{ "when", required_argument, NULL, OPT_WHEN },
-	{ "signal", required_argument, NULL, OPT_SIGNAL },
-	{ "every", required_argument, NULL, OPT_EVERY },
-	{ "after", required_argument, NULL, OPT_AFTER },
-	{ "keep", required_argument, NULL, OPT_KEEP },
-	{ "size", required_argument, NULL, OPT_SIZE },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
+	opt->output = file;
+	return value_output(file);
+}
+
+static int take_when(void *to, const char *event)
+{
+	struct options *opt = to;
+
+	opt->trigger.when = event;
+	return snap_wait_event(event);
+}
+
+static int take_signal(void *to, const char *name)
+{
+	struct options *opt = to;
+
+	return snap_wait_signal(name, &opt->trigger.signal);
+}
+
+#define AT(field)	offsetof(struct options, field)
+
+static const struct verb_option own_options[] = {
+	{ .help = "Without these: what the top level has.\nWhat to take:" },
+	{ 0, "last", OPTION_SECONDS, AT(last), "TIME",
+	  .help = "only events of this last time: seconds, or 500ms, 10s, 5m, 1h" },
+	{ .help = "Where to:" },
+	{ 'o', "output", OPTION_CALL, 0, "FILE",
+	  "a file for trace-cmd report and KernelShark, - for a pipe\n"
+	  "(default: print the events)", take_output },
+	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "print a JSON object for each event" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the sum at the end" },
+	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
+	  .help = "exit with 3 if events were overwritten before they were read" },
+	{ .help = "When, to files named by time (trace.dat: trace-20261125-235959.123.dat), until Ctrl-C:" },
+	{ 0, "when", OPTION_CALL, 0, "EVENT", "each time SYSTEM:EVENT[:FILTER] happens",
+	  take_when },
+	{ 0, "signal", OPTION_CALL, 0, "SIGNAL", "each time this signal comes, USR1 or USR2",
+	  take_signal },
+	{ 0, "every", OPTION_SECONDS, AT(trigger.every), "TIME",
+	  .help = "each time this interval has passed" },
+	{ 0, "after", OPTION_SECONDS, AT(trigger.after), "TIME",
+	  .help = "this long after one of these, to see what came of it" },
+	{ 0, "keep", OPTION_COUNT, AT(limits.keep), "N",
+	  .help = "keep at most this many files: the oldest are removed" },
+	{ 0, "size", OPTION_SIZE, AT(limits.size), "SIZE",
+	  .help = "let all files take at most this much, e.g. 500M" },
 	{ }
 };
 
-static const char usage[] =
+static const struct verb_options verb = {
+	.verb = "snap",
+	.usage =
 	"usage: tracemap snap [OPTION]...\n"
 	"Print what the buffers of an instance hold now, all CPUs in the order of time, or write\n"
 	"it to a file. Tracing goes on, and nothing is taken from other readers.\n"
 	"\n"
 	"  tracemap snap -i mine --last 2s | less\n"
 	"  tracemap snap -e sched -b 16M --last 5s --when oom:mark_victim --keep 5 -o oom.dat\n"
-	"\n"
-	SELECTION_HELP
-	"Without these: what the top level has.\n"
-	"What to take:\n"
-	"      --last TIME       only events of this last time: seconds, or 500ms, 10s, 5m, 1h\n"
-	"Where to:\n"
-	"  -o, --output FILE     a file for trace-cmd report and KernelShark, - for a pipe\n"
-	"                        (default: print the events)\n"
-	"      --json            print a JSON object for each event\n"
-	"  -q, --quiet           do not print the sum at the end\n"
-	"      --strict          exit with 3 if events were overwritten before they were read\n"
-	"When, to files named by time (trace.dat: trace-20261125-235959.123.dat), until Ctrl-C:\n"
-	"      --when EVENT      each time SYSTEM:EVENT[:FILTER] happens\n"
-	"      --signal SIGNAL   each time this signal comes, USR1 or USR2\n"
-	"      --every TIME      each time this interval has passed\n"
-	"      --after TIME      this long after one of these, to see what came of it\n"
-	"      --keep N          keep at most this many files: the oldest are removed\n"
-	"      --size SIZE       let all files take at most this much, e.g. 500M\n"
-	"\n"
-	"Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n";
-
-static int parse_cause(struct options *opt, int option)
-{
-	switch (option) {
-	case OPT_WHEN:
-		opt->cause.when = optarg;
-		return snap_wait_event(optarg);
-	case OPT_SIGNAL:
-		return snap_wait_signal(optarg, &opt->cause.signal);
-	case OPT_EVERY:
-		return value_seconds("--every", optarg, &opt->cause.every);
-	case OPT_AFTER:
-		return value_seconds("--after", optarg, &opt->cause.after);
-	case OPT_KEEP:
-		return value_count("--keep", optarg, &opt->limits.keep);
-	case OPT_SIZE:
-		return value_size("--size", optarg, &opt->limits.size);
-	default:
-		return value_no_option("snap");
-	}
-}
-
-static int parse_option(struct options *opt, int option)
-{
-	int ret = selection_option(&opt->sel, option, optarg);
-
-	if (ret)
-		return ret < 0 ? ret : 0;
-	switch (option) {
-	case 'o':
-		opt->output = optarg;
-		return value_output(optarg);
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	case OPT_LAST:
-		return value_seconds("--last", optarg, &opt->last);
-	case OPT_JSON:
-		opt->json = true;
-		return 0;
-	case OPT_STRICT:
-		opt->strict = true;
-		return 0;
-	default:
-		return parse_cause(opt, option);
-	}
-}
+	"\n",
+	.end =
+	"\nExit status: 0; 1: it failed; 2: usage; 3: --strict.\n",
+	.groups = {
+		{ selection_options, AT(sel) },
+		{ own_options },
+	},
+};
 
 static int check_options(struct options *opt)
 {
-	bool waits = snap_waits(&opt->cause);
+	bool waits = snap_waits(&opt->trigger);
 
 	if (!waits && !opt->sel.instance) {
 		say("an instance of its own is empty at first: --when, --signal or --every say when to take a snapshot; or use -i, for an instance that is set up");
@@ -475,7 +448,7 @@ static int check_options(struct options *opt)
 		say("--json prints, and -o writes another format: choose one");
 		return -EINVAL;
 	}
-	if (!waits && (opt->cause.after || opt->limits.keep || opt->limits.size)) {
+	if (!waits && (opt->trigger.after || opt->limits.keep || opt->limits.size)) {
 		say("--after, --keep and --size go with --when, --signal or --every");
 		return -EINVAL;
 	}
@@ -492,24 +465,18 @@ static int check_options(struct options *opt)
 	return 0;
 }
 
-/* Returns 0 to go on, 1 if help was printed, or a negative errno that was reported. */
+/* Returns as options_parse() does. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
 	struct selection *sel = &opt->sel;
 	char **command;
-	int option, ret;
+	int given, ret;
 
 	/* Larger sub-buffers make an event cheaper to record. */
 	sel->large_subbufs = true;
-	while ((option = getopt_long(argc, argv, SELECTION_SHORT "o:qh", names, NULL)) >= 0) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 1;
-		}
-		ret = parse_option(opt, option);
-		if (ret)
-			return ret;
-	}
+	given = options_parse(&verb, opt, argc, argv);
+	if (given <= 0)
+		return given;
 	if (optind < argc) {
 		say("\"%s\" is no option: see tracemap snap --help", argv[optind]);
 		return -EINVAL;
@@ -517,7 +484,9 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	if (selection_is_empty(sel) && !sel->instance)
 		sel->instance = SESSION_TOP;
 	ret = selection_command(sel, argc, argv, &command);
-	return ret ? ret : check_options(opt);
+	if (!ret)
+		ret = check_options(opt);
+	return ret ? ret : given;
 }
 
 int cmd_snap(int argc, char **argv)
@@ -525,9 +494,9 @@ int cmd_snap(int argc, char **argv)
 	struct snap s = { .out = { .fd = STDOUT_FILENO } };
 	int ret = parse_options(&s.opt, argc, argv), status = EXIT_USAGE;
 
-	if (ret > 0)
+	if (!ret)
 		status = EXIT_OK;
-	else if (!ret)
+	else if (ret > 0)
 		status = run(&s);
 	if (session_close(s.session) && status == EXIT_OK)
 		status = EXIT_FAILED;

@@ -23,7 +23,7 @@
 
 /**
  * struct snap_wait - a wait
- * @cause: what is waited for
+ * @trigger: what is waited for
  * @session: the instance that has the event, if one is waited for
  * @t: its buffers
  * @online: the CPUs that may have one
@@ -32,7 +32,7 @@
  * @due: when one is due as something has happened, ns; 0: nothing has
  */
 struct snap_wait {
-	const struct snap_cause *cause;
+	const struct snap_trigger *trigger;
 	struct session *session;
 	struct tracemap *t;
 	struct online online;
@@ -116,7 +116,7 @@ static int open_event(struct snap_wait *w)
 	session_try(w->session, "buffer_percent", "0");
 	ret = session_hide_from_events(w->session);
 	if (!ret)
-		ret = enable(w->session, w->cause->when);
+		ret = enable(w->session, w->trigger->when);
 	if (ret)
 		return ret;
 	online_begin(&w->online);
@@ -155,9 +155,9 @@ static int take_events(struct snap_wait *w)
 
 /* ---- Waiting ---- */
 
-bool snap_waits(const struct snap_cause *cause)
+bool snap_waits(const struct snap_trigger *trigger)
 {
-	return cause->when || cause->signal || cause->every;
+	return trigger->when || trigger->signal || trigger->every;
 }
 
 static uint64_t later(double seconds)
@@ -165,7 +165,7 @@ static uint64_t later(double seconds)
 	return now_ns() + (uint64_t)(seconds * 1e9);
 }
 
-int snap_wait_begin(struct snap_wait **wait, const struct snap_cause *cause)
+int snap_wait_begin(struct snap_wait **wait, const struct snap_trigger *trigger)
 {
 	struct sigaction sa = { .sa_handler = handle };
 	struct snap_wait *w = calloc(1, sizeof(*w));
@@ -175,14 +175,14 @@ int snap_wait_begin(struct snap_wait **wait, const struct snap_cause *cause)
 	if (!w)
 		return complain(ABOUT_BUFFER, ENOMEM, "waiting");
 	w->online = (struct online)ONLINE_INIT;
-	w->cause = cause;
-	ret = cause->when ? open_event(w) : 0;
+	w->trigger = trigger;
+	ret = trigger->when ? open_event(w) : 0;
 	if (ret)
 		return ret;
-	if (cause->signal)
-		sigaction(cause->signal, &sa, NULL);
-	if (cause->every)
-		w->every = later(cause->every);
+	if (trigger->signal)
+		sigaction(trigger->signal, &sa, NULL);
+	if (trigger->every)
+		w->every = later(trigger->every);
 	return w->session ? session_trace(w->session, true) : 0;
 }
 
@@ -195,12 +195,12 @@ static int look(struct snap_wait *w)
 		return any;
 	any |= __atomic_exchange_n(&signalled, 0, __ATOMIC_RELAXED);
 	if (w->every && now_ns() >= w->every) {
-		w->every = later(w->cause->every);
+		w->every = later(w->trigger->every);
 		any = 1;
 	}
 	/* What happens until then is in that snapshot as well. */
 	if (any && !w->due)
-		w->due = later(w->cause->after);
+		w->due = later(w->trigger->after);
 	return 0;
 }
 

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /**
- * struct snap_cause - what to take a snapshot for
+ * struct snap_trigger - what to take a snapshot for
  * @when: an event, and behind a second colon its filter; NULL: no event
  * @signal: a signal; 0: none
  * @every: the interval in seconds; 0: no interval
  * @after: how long to wait after one of these, in seconds
  */
-struct snap_cause {
+struct snap_trigger {
 	const char *when;
 	int signal;
 	double every;
@@ -26,14 +26,14 @@ struct snap_cause {
 struct snap_wait;
 
 /* Whether there is any, so that the snapshot is not taken at once. */
-bool snap_waits(const struct snap_cause *cause);
+bool snap_waits(const struct snap_trigger *trigger);
 
 /*
  * Begin to wait. The event is enabled in an instance of its own, so that the traced one is
  * not changed. Call it after stop_on_signals(), and before there are mappings. A negative errno
  * was reported.
  */
-int snap_wait_begin(struct snap_wait **w, const struct snap_cause *cause);
+int snap_wait_begin(struct snap_wait **w, const struct snap_trigger *trigger);
 
 /* Returns 1 when a snapshot is due, 0 after a signal to end, or a reported errno. */
 int snap_wait_next(struct snap_wait *w);

@@ -9,7 +9,6 @@
  * have mapped the buffers.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "advice.h"
 #include "clock.h"
+#include "options.h"
 #include "session.h"
 #include "sink.h"
 #include "stat.h"
@@ -276,43 +276,9 @@ static int watch_on(struct stat_run *run)
 
 /* Set-up and end. */
 
-static const char help[] =
-	"usage: tracemap stat [OPTION]...\n"
-	"Watch how full the trace buffers of the CPUs are, what comes in, and what is lost.\n"
-	"No event is taken from a consumer. While buffers are observed, the kernel refuses to\n"
-	"resize them and to take snapshots (EBUSY).\n\n"
-	"  -i, --instance NAME   of this instance, / for the top level (the default); repeat\n"
-	"                        for more\n"
-	"  -a, --all             of the top level and all instances\n"
-	"  -d, --interval TIME   the interval: 0.5, 500ms, 5s, 5m (default: 1, a second)\n"
-	"  -n, --count N         stop after this many tables\n"
-	"      --json            a line of JSON for each instance and interval\n"
-	"  -q, --quiet           do not say on standard error how the buffers are read\n"
-	"      --from-files      do not observe: read per_cpu/cpuN/stats\n"
-	"  -v, --verbose         also look in /proc for processes that have mapped the buffers\n"
-	"  -h, --help\n"
-	"\n  tracemap stat --all -d 5\n";
-
-enum {
-	OPTION_JSON = 0x200,
-	OPTION_FROM_FILES,
-};
-
-static const struct option long_options[] = {
-	{ "instance", required_argument, NULL, 'i' },
-	{ "all", no_argument, NULL, 'a' },
-	{ "interval", required_argument, NULL, 'd' },
-	{ "count", required_argument, NULL, 'n' },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "from-files", no_argument, NULL, OPTION_FROM_FILES },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ }
-};
-
-static int add_instance(struct options *opt, const char *name)
+static int add_instance(void *to, const char *name)
 {
+	struct options *opt = to;
 	const char **more;
 
 	if (value_instance(name))
@@ -329,51 +295,55 @@ static int add_instance(struct options *opt, const char *name)
 	return 0;
 }
 
-static int parse_option(struct options *opt, int option)
+static int take_interval(void *to, const char *interval)
 {
-	switch (option) {
-	case 'i':
-		return add_instance(opt, optarg);
-	case 'a':
-		opt->all = true;
-		return 0;
-	case 'd':
-		return value_interval(optarg, INTERVAL_MIN, &opt->interval);
-	case 'n':
-		return value_count("-n", optarg, &opt->count);
-	case OPTION_JSON:
-		opt->json = true;
-		return 0;
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	case OPTION_FROM_FILES:
-		opt->from_files = true;
-		return 0;
-	case 'v':
-		opt->verbose = true;
-		return 0;
-	default:
-		return value_no_option("stat");
-	}
+	struct options *opt = to;
+
+	return value_interval(interval, INTERVAL_MIN, &opt->interval);
 }
 
-/* Returns 1 to go on, 0 if help was printed, -EINVAL after a message. */
+#define AT(field)	offsetof(struct options, field)
+
+static const struct verb_option own_options[] = {
+	{ 'i', "instance", OPTION_CALL, 0, "NAME",
+	  "of this instance, / for the top level (the default); repeat\n"
+	  "for more", add_instance },
+	{ 'a', "all", OPTION_FLAG, AT(all), NULL, .help = "of the top level and all instances" },
+	{ 'd', "interval", OPTION_CALL, 0, "TIME",
+	  "the interval: 0.5, 500ms, 5s, 5m (default: 1, a second)", take_interval },
+	{ 'n', "count", OPTION_COUNT, AT(count), "N", .help = "stop after this many tables" },
+	{ 0, "json", OPTION_FLAG, AT(json), NULL,
+	  .help = "a line of JSON for each instance and interval" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
+	  .help = "do not say on standard error how the buffers are read" },
+	{ 0, "from-files", OPTION_FLAG, AT(from_files), NULL,
+	  .help = "do not observe: read per_cpu/cpuN/stats" },
+	{ 'v', "verbose", OPTION_FLAG, AT(verbose), NULL,
+	  .help = "also look in /proc for processes that have mapped the buffers" },
+	{ }
+};
+
+static const struct verb_options verb = {
+	.verb = "stat",
+	.usage =
+	"usage: tracemap stat [OPTION]...\n"
+	"Watch how full the trace buffers of the CPUs are, what comes in, and what is lost.\n"
+	"No event is taken from a consumer. While buffers are observed, the kernel refuses to\n"
+	"resize them and to take snapshots (EBUSY).\n\n",
+	.end =
+	"\n  tracemap stat --all -d 5\n",
+	.groups = { { own_options } },
+};
+
+/* Returns as options_parse() does. */
 static int parse_options(struct options *opt, int argc, char **argv)
 {
-	int option, ret;
+	int given;
 
 	opt->interval = 1;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, "i:ad:n:qvh", long_options, NULL)) >= 0) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return 0;
-		}
-		ret = parse_option(opt, option);
-		if (ret < 0)
-			return ret;
-	}
+	given = options_parse(&verb, opt, argc, argv);
+	if (given <= 0)
+		return given;
 	if (optind < argc) {
 		say("stat: \"%s\" is one word too many: see tracemap stat --help", argv[optind]);
 		return -EINVAL;
@@ -382,7 +352,7 @@ static int parse_options(struct options *opt, int argc, char **argv)
 		say("-a watches the top level and all instances, and -i some of them: choose one");
 		return -EINVAL;
 	}
-	return 1;
+	return given;
 }
 
 static int run_stat(struct stat_run *run)

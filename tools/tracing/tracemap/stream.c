@@ -3,7 +3,6 @@
  * tracemap stream: print events as they happen, all CPUs in the order of time.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -581,92 +580,47 @@ static int clean_up(struct stream *s, int status)
 
 /* ---- Options ---- */
 
-enum {
-	OPT_WAY = 0x200, OPT_OBSERVE, OPT_JSON, OPT_STRICT, OPT_DURATION, OPT_SIZE,
-	OPT_COUNT, OPT_UNTIL, OPT_FROM_NOW,
-};
+#define AT(field)	offsetof(struct options, field)
 
-static const struct option names[] = {
-	SELECTION_OPTIONS,
-	SELECTION_CHILD_OPTIONS,
-	{ "way", required_argument, NULL, OPT_WAY },
-	{ "observe", no_argument, NULL, OPT_OBSERVE },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "strict", no_argument, NULL, OPT_STRICT },
-	{ "duration", required_argument, NULL, OPT_DURATION },
-	{ "size", required_argument, NULL, OPT_SIZE },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "until", required_argument, NULL, OPT_UNTIL },
-	{ "from-now", no_argument, NULL, OPT_FROM_NOW },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
+static const struct verb_option own_options[] = {
+	{ .help = "How to read:" },
+	{ 0, "way", OPTION_WAY, AT(sel.way), "WAY",
+	  .help = "read: a copy, on any kernel; map: consume through mmap();\n"
+	  "observe: consume nothing (default: the cheapest way)" },
+	{ 0, "observe", OPTION_FLAG, AT(observe), NULL, .help = "the same as --way observe" },
+	{ 0, "from-now", OPTION_FLAG, AT(from_now), NULL,
+	  .help = "not the events that are already in the buffers" },
+	{ .help = "What to print:" },
+	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "a JSON object for each event" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
+	  .help = "print neither the way of reading nor the sum at the end" },
+	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
+	{ .help = "When to stop:" },
+	{ 0, "duration", OPTION_SECONDS, AT(duration), "TIME",
+	  .help = "seconds, or 500ms, 10s, 5m, 1h" },
+	{ 0, "count", OPTION_COUNT, AT(count), "N", .help = "after this many events" },
+	{ 0, "size", OPTION_SIZE, AT(size), "SIZE", .help = "after this many bytes of output" },
+	{ 0, "until", OPTION_TEXT, AT(until), "REGEX",
+	  .help = "after the first line that matches" },
 	{ }
 };
 
-static void help(FILE *to)
-{
-	fputs("usage: tracemap stream [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "Print events as they happen, all CPUs in the order of time, in the format of the\n"
-	      "kernel's own file \"trace\". Until the COMMAND ends, or until Ctrl-C.\n"
-	      "\n"
-	      SELECTION_HELP
-	      SELECTION_CHILD_HELP
-	      "How to read:\n"
-	      "      --way WAY         read: a copy, on any kernel; map: consume through mmap();\n"
-	      "                        observe: consume nothing (default: the cheapest way)\n"
-	      "      --observe         the same as --way observe\n"
-	      "      --from-now        not the events that are already in the buffers\n"
-	      "What to print:\n"
-	      "      --json            a JSON object for each event\n"
-	      "  -q, --quiet           print neither the way of reading nor the sum at the end\n"
-	      "      --strict          exit with 3 if events were lost\n"
-	      "When to stop:\n"
-	      "      --duration TIME   seconds, or 500ms, 10s, 5m, 1h\n"
-	      "      --count N         after this many events\n"
-	      "      --size SIZE       after this many bytes of output\n"
-	      "      --until REGEX     after the first line that matches\n"
-	      "\n"
-	      "The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
-	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n", to);
-}
-
-static int parse_option(struct options *opt, int option)
-{
-	int ret = selection_option(&opt->sel, option, optarg);
-
-	if (ret)
-		return ret < 0 ? ret : 0;
-	switch (option) {
-	case OPT_WAY:
-		return value_way(optarg, &opt->sel.way);
-	case OPT_OBSERVE:
-		opt->observe = true;
-		return 0;
-	case OPT_JSON:
-		opt->json = true;
-		return 0;
-	case OPT_STRICT:
-		opt->strict = true;
-		return 0;
-	case OPT_DURATION:
-		return value_seconds("--duration", optarg, &opt->duration);
-	case OPT_SIZE:
-		return value_size("--size", optarg, &opt->size);
-	case OPT_COUNT:
-		return value_count("--count", optarg, &opt->count);
-	case OPT_UNTIL:
-		opt->until = optarg;
-		return 0;
-	case OPT_FROM_NOW:
-		opt->from_now = true;
-		return 0;
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	default:
-		return value_no_option("stream");
-	}
-}
+static const struct verb_options verb = {
+	.verb = "stream",
+	.usage =
+	"usage: tracemap stream [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	"Print events as they happen, all CPUs in the order of time, in the format of the\n"
+	"kernel's own file \"trace\". Until the COMMAND ends, or until Ctrl-C.\n\n",
+	.end =
+	"\nThe COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
+	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n",
+	.command = true,
+	.groups = {
+		{ selection_options, AT(sel) },
+		{ selection_child_options, AT(sel) },
+		{ own_options },
+	},
+};
 
 static int check_options(struct stream *s)
 {
@@ -696,24 +650,15 @@ static int check_options(struct stream *s)
 	return value_wrong("--until", until, text);
 }
 
-/* Returns 0 to go on, 1 if help was printed, or a negative errno that was reported. */
+/* Returns as options_parse() does. */
 static int parse_options(struct stream *s, int argc, char **argv)
 {
-	int option, ret;
+	int given = options_parse(&verb, &s->opt, argc, argv);
+	int ret = given > 0 ? selection_command(&s->opt.sel, argc, argv, &s->opt.command) : given;
 
-	opterr = 1;
-	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT SELECTION_CHILD_SHORT "qh",
-				     names, NULL)) >= 0) {
-		if (option == 'h') {
-			help(stdout);
-			return 1;
-		}
-		ret = parse_option(&s->opt, option);
-		if (ret)
-			return ret;
-	}
-	ret = selection_command(&s->opt.sel, argc, argv, &s->opt.command);
-	return ret ? ret : check_options(s);
+	if (given > 0 && !ret)
+		ret = check_options(s);
+	return ret ? ret : given;
 }
 
 int cmd_stream(int argc, char **argv)
@@ -726,9 +671,9 @@ int cmd_stream(int argc, char **argv)
 	int ret = parse_options(&s, argc, argv);
 	int status = EXIT_USAGE;
 
-	if (ret > 0)
+	if (!ret)
 		status = EXIT_OK;
-	else if (!ret)
+	else if (ret > 0)
 		status = clean_up(&s, run(&s));
 	if (s.opt.until)
 		regfree(&s.until);

@@ -7,7 +7,6 @@
  * table: not each event.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +65,7 @@ struct side {
 
 struct top {
 	struct options opt;
+	char **argv;
 	struct session *session;
 	struct tracemap *t;
 	struct tracemap_merge *m;	/* of --between; else the order does not matter */
@@ -722,11 +722,9 @@ static bool same_event(const struct top *top)
 /* @condition: NULL for none */
 static int select_side(struct top *top, const struct side *side, const char *condition)
 {
-	int ret = selection_option(&top->opt.sel, 'e', side->name);
+	int ret = selection_event(&top->opt.sel, side->name);
 
-	if (ret >= 0 && condition)
-		ret = selection_option(&top->opt.sel, 'f', condition);
-	return ret < 0 ? ret : 0;
+	return ret || !condition ? ret : selection_filter(&top->opt.sel, condition);
 }
 
 /* The kernel has one filter for an event: of two, this program does the rest. */
@@ -945,111 +943,88 @@ static int clean_up(struct top *top, int status)
 
 /* ---- Options ---- */
 
-enum {
-	OPT_WAY = 0x200, OPT_BY, OPT_BETWEEN, OPT_KEY, OPT_MAX_ROWS, OPT_JSON, OPT_DURATION,
-};
+/* The second event is the next word. */
+static int take_between(void *to, const char *first)
+{
+	struct top *top = to;
+	char *second = top->argv[optind];
 
-static const struct option names[] = {
-	SELECTION_OPTIONS,
-	SELECTION_CHILD_OPTIONS,
-	{ "by", required_argument, NULL, OPT_BY },
-	{ "between", required_argument, NULL, OPT_BETWEEN },
-	{ "key", required_argument, NULL, OPT_KEY },
-	{ "way", required_argument, NULL, OPT_WAY },
-	{ "interval", required_argument, NULL, 'd' },
-	{ "count", required_argument, NULL, 'n' },
-	{ "max-rows", required_argument, NULL, OPT_MAX_ROWS },
-	{ "rows", no_argument, NULL, 'r' },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "duration", required_argument, NULL, OPT_DURATION },
-	{ "help", no_argument, NULL, 'h' },
+	if (!second || *second == '-')
+		return value_wrong("--between", first, "a second event is needed behind it");
+	optind++;
+	top->opt.between[0] = first;
+	top->opt.between[1] = second;
+	return parse_side(&top->sides[0], first) ?: parse_side(&top->sides[1], second);
+}
+
+static int take_by(void *to, const char *by)
+{
+	struct top *top = to;
+
+	top->opt.by = by;
+	return *by ? 0 : value_wrong("--by", by, "event, task or a field is needed");
+}
+
+static int take_interval(void *to, const char *interval)
+{
+	struct top *top = to;
+
+	return value_interval(interval, INTERVAL_MIN, &top->opt.interval);
+}
+
+#define AT(field)	offsetof(struct top, field)
+
+static const struct verb_option own_options[] = {
+	{ .help = "What to count:" },
+	{ 0, "by", OPTION_CALL, 0, "WHAT", "event, task, or the name of a field (default: event)",
+	  take_by },
+	{ 0, "between", OPTION_CALL, 0, "A[:FILTER] B[:FILTER]",
+	  "the time from event A to event B, each\n"
+	  "SYSTEM:EVENT, the filter as of -f", take_between },
+	{ 0, "key", OPTION_TEXT, AT(opt.key), "FIELD",
+	  .help = "of events in which it is equal; FIELD=FIELD if B calls it\n"
+	  "otherwise (default: common_pid, the same task)" },
+	{ .help = "How to read:" },
+	{ 0, "way", OPTION_WAY, AT(opt.sel.way), "WAY",
+	  .help = "read, map, observe, as of tracemap stream" },
+	{ .help = "What to print:" },
+	{ 'd', "interval", OPTION_CALL, 0, "TIME", "a table every so often (default: 1, a second)",
+	  take_interval },
+	{ 'n', "count", OPTION_COUNT, AT(opt.count), "N",
+	  .help = "stop after this many tables, of rows" },
+	{ 0, "max-rows", OPTION_COUNT, AT(opt.limit), "N",
+	  .help = "at most so many rows a table (default: 20; screen, JSON: all)" },
+	{ 'r', "rows", OPTION_FLAG, AT(opt.rows), NULL, .help = "rows, even on a terminal" },
+	{ 0, "json", OPTION_FLAG, AT(opt.json), NULL,
+	  .help = "an object a line for each interval" },
+	{ 'q', "quiet", OPTION_FLAG, AT(opt.quiet), NULL,
+	  .help = "print neither how it is read nor the sum at the end" },
+	{ 0, "duration", OPTION_SECONDS, AT(opt.duration), "TIME",
+	  .help = "stop after seconds, or 500ms, 10s, 5m, 1h" },
 	{ }
 };
 
-static void help(FILE *to)
-{
-	fputs("usage: tracemap top [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
-	      "Count the events of a running instance, or measure the time from one to another.\n"
-	      "Where the kernel has the live index, other readers lose nothing by it.\n"
-	      "\n"
-	      "  tracemap top -i mine --by task\n"
-	      "  tracemap top -e irq:irq_handler_entry --by name\n"
-	      "  tracemap top --between sched:sched_waking sched:sched_switch --key pid=next_pid\n"
-	      "\n"
-	      SELECTION_HELP
-	      SELECTION_CHILD_HELP
-	      "What to count:\n"
-	      "      --by WHAT         event, task, or the name of a field (default: event)\n"
-	      "      --between A[:FILTER] B[:FILTER]  the time from event A to event B, each\n"
-	      "                        SYSTEM:EVENT, the filter as of -f\n"
-	      "      --key FIELD       of events in which it is equal; FIELD=FIELD if B calls it\n"
-	      "                        otherwise (default: common_pid, the same task)\n"
-	      "How to read:\n"
-	      "      --way WAY         read, map, observe, as of tracemap stream\n"
-	      "What to print:\n"
-	      "  -d, --interval TIME   a table every so often (default: 1, a second)\n"
-	      "  -n, --count N         stop after this many tables, of rows\n"
-	      "      --max-rows N      at most so many rows a table (default: 20; screen, JSON: all)\n"
-	      "  -r, --rows            rows, even on a terminal\n"
-	      "      --json            an object a line for each interval\n"
-	      "  -q, --quiet           print neither how it is read nor the sum at the end\n"
-	      "      --duration TIME   stop after seconds, or 500ms, 10s, 5m, 1h\n"
-	      "  -h, --help\n"
-	      "\n"
-	      "On the screen: ? helps, q quits. NO_COLOR is respected.\n"
-	      "Exit status: 0, or the COMMAND's; 1: it failed; 2: usage.\n", to);
-}
-
-/* getopt_long() takes one argument for an option: the second one is the next word. */
-static int parse_between(struct top *top, int argc, char **argv)
-{
-	if (optind >= argc || *argv[optind] == '-')
-		return value_wrong("--between", optarg, "a second event is needed behind it");
-	top->opt.between[0] = optarg;
-	top->opt.between[1] = argv[optind++];
-	if (parse_side(&top->sides[0], top->opt.between[0]))
-		return -EINVAL;
-	return parse_side(&top->sides[1], top->opt.between[1]);
-}
-
-static int parse_option(struct options *opt, int option)
-{
-	int ret = selection_option(&opt->sel, option, optarg);
-
-	if (ret)
-		return ret < 0 ? ret : 0;
-	switch (option) {
-	case OPT_WAY:
-		return value_way(optarg, &opt->sel.way);
-	case OPT_BY:
-		opt->by = optarg;
-		return *optarg ? 0 : value_wrong("--by", optarg,
-						 "event, task or a field is needed");
-	case OPT_KEY:
-		opt->key = optarg;
-		return 0;
-	case 'd':
-		return value_interval(optarg, INTERVAL_MIN, &opt->interval);
-	case 'n':
-		return value_count("-n", optarg, &opt->count);
-	case OPT_MAX_ROWS:
-		return value_count("--max-rows", optarg, &opt->limit);
-	case 'r':
-		opt->rows = true;
-		return 0;
-	case OPT_JSON:
-		opt->json = true;
-		return 0;
-	case OPT_DURATION:
-		return value_seconds("--duration", optarg, &opt->duration);
-	case 'q':
-		opt->quiet = true;
-		return 0;
-	default:
-		return value_no_option("top");
-	}
-}
+static const struct verb_options verb = {
+	.verb = "top",
+	.usage =
+	"usage: tracemap top [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	"Count the events of a running instance, or measure the time from one to another.\n"
+	"Where the kernel has the live index, other readers lose nothing by it.\n"
+	"\n"
+	"  tracemap top -i mine --by task\n"
+	"  tracemap top -e irq:irq_handler_entry --by name\n"
+	"  tracemap top --between sched:sched_waking sched:sched_switch --key pid=next_pid\n"
+	"\n",
+	.end =
+	"\nOn the screen: ? helps, q quits. NO_COLOR is respected.\n"
+	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage.\n",
+	.command = true,
+	.groups = {
+		{ selection_options, AT(opt.sel) },
+		{ selection_child_options, AT(opt.sel) },
+		{ own_options },
+	},
+};
 
 static int check_between(struct top *top)
 {
@@ -1091,25 +1066,20 @@ static int check_options(struct top *top)
 	return -EINVAL;
 }
 
-/* Returns 0 to go on, 1 if that was all, or a negative errno, said. */
+/* Returns as options_parse() does. */
 static int parse_options(struct top *top, int argc, char **argv)
 {
-	int option, ret;
+	int given, ret;
 
 	top->opt.interval = 1;
-	while ((option = getopt_long(argc, argv, "+" SELECTION_SHORT SELECTION_CHILD_SHORT "d:n:rqh",
-				     names, NULL)) >= 0) {
-		if (option == 'h') {
-			help(stdout);
-			return 1;
-		}
-		ret = option == OPT_BETWEEN ? parse_between(top, argc, argv) :
-					      parse_option(&top->opt, option);
-		if (ret)
-			return ret;
-	}
+	top->argv = argv;
+	given = options_parse(&verb, top, argc, argv);
+	if (given <= 0)
+		return given;
 	ret = selection_command(&top->opt.sel, argc, argv, &top->opt.command);
-	return ret ? ret : check_options(top);
+	if (!ret)
+		ret = check_options(top);
+	return ret ? ret : given;
 }
 
 int cmd_top(int argc, char **argv)
@@ -1118,9 +1088,9 @@ int cmd_top(int argc, char **argv)
 	int ret = parse_options(&top, argc, argv);
 	int status = EXIT_USAGE;
 
-	if (ret > 0)
+	if (!ret)
 		status = EXIT_OK;
-	else if (!ret)
+	else if (ret > 0)
 		status = clean_up(&top, run(&top));
 	selection_free(&top.opt.sel);
 	return status;

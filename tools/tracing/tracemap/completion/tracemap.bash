@@ -1,32 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Completion of the tracemap command for bash. It needs no other file: source
-# it, or have it in /usr/share/bash-completion/completions/tracemap.
+# Completion of the tracemap command for bash. Source it, or have it in
+# /usr/share/bash-completion/completions/tracemap.
 #
 # Names of events and the like come from tracefs, where that can be read.
 
-_tracemap_selection='-e --event -f --filter -p --tracer -l --function -C --cpus
-	-i --instance -b --buffer --clock'
-
-# The options of a verb. tools/harness/checks/manual.sh holds them against --help.
+# The options of a verb, which the command's help has.
 _tracemap_options()
 {
-	case $1 in
-	stream)	echo "$_tracemap_selection -F --child-only --way --observe --from-now --json -q --quiet
-			--strict --duration --count --size --until -h --help" ;;
-	record)	echo "$_tracemap_selection -F --child-only -o --output --compress --way --subbuf --strict -q --quiet
-			--duration --size --restore -h --help" ;;
-	report)	echo "-e --event -f --filter -C --cpus -t --task -i --instance --from --to
-			--json --stats -q --quiet --strict -h --help" ;;
-	snap)	echo "$_tracemap_selection --last -o --output --json -q --quiet --strict
-			--when --signal --every --after --keep --size -h --help" ;;
-	stat)	echo "-i --instance -a --all -d --interval -n --count --json -q --quiet
-			--from-files -v --verbose -h --help" ;;
-	top)	echo "$_tracemap_selection -F --child-only --by --between --key --way -d --interval -n --count --max-rows
-			-r --rows --json -q --quiet --duration -h --help" ;;
-	info)	echo "--json -h --help" ;;
-	esac
+	"${COMP_WORDS[0]}" "$1" --help 2>/dev/null |
+		sed -n 's/^ *\(-.*\)/\1/p' | sed 's/  .*//' | grep -oE -- '--?[A-Za-z][a-z-]*'
+	echo -h --help
 }
 
 _tracemap_tracefs()
