@@ -439,10 +439,6 @@ int cmd_info(int argc, char **argv)
 
 	if (ret <= 0)
 		return ret ? EXIT_USAGE : EXIT_OK;
-	if (optind < argc) {
-		say("info: \"%s\" is one word too many: see tracemap info --help", argv[optind]);
-		return EXIT_USAGE;
-	}
 	find_out(&info);
 	if (json)
 		json_info(&info);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advice.h"
 #include "options.h"
 #include "values.h"
 
@@ -124,7 +125,14 @@ static int take_option(const struct parser *p, int option)
 		if (p->long_options[i].val == option)
 			return take(p->options[i], p->to[i], optarg);
 	}
-	return -ENOENT;
+	return -EINVAL;
+}
+
+/* getopt_long() has said what is wrong with an option. */
+static int refer_to_help(const struct verb_options *verb)
+{
+	say("see tracemap %s --help", verb->verb);
+	return -EINVAL;
 }
 
 int options_parse(const struct verb_options *verb, void *to, int argc, char **argv)
@@ -139,12 +147,14 @@ int options_parse(const struct verb_options *verb, void *to, int argc, char **ar
 			print_help(verb);
 			return 0;
 		}
-		if (option == '?')
-			return value_no_option(verb->verb);
-		ret = take_option(&p, option);
+		ret = option == '?' ? refer_to_help(verb) : take_option(&p, option);
 		if (ret)
 			return ret;
 		nr++;
 	}
-	return nr;
+	if (verb->command || argc - optind <= verb->words)
+		return nr;
+	say("\"%s\" is one word too many: see tracemap %s --help", argv[optind + verb->words],
+	    verb->verb);
+	return -EINVAL;
 }

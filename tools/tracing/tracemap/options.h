@@ -48,6 +48,7 @@ struct verb_option {
  * @usage: what the help says before the options
  * @end: and behind them
  * @command: what is no option begins a command, or ends them
+ * @words: how many other words there may be, where there is no command
  * @groups: tables, the last row of which is empty, and where in the verb's struct theirs is
  */
 struct verb_options {
@@ -55,6 +56,7 @@ struct verb_options {
 	const char *usage;
 	const char *end;
 	bool command;
+	int words;
 	struct {
 		const struct verb_option *options;
 		size_t at;

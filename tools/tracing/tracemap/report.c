@@ -819,6 +819,7 @@ static const struct verb_options verb = {
 	"when all of it has come.\n"
 	"Example: tracemap report -e sched:sched_switch -t bash --from 81.5 trace.dat\n"
 	"Exit status: 0; 1: it failed; 2: usage; 3: --strict.\n",
+	.words = 1,
 	.groups = { { own_options } },
 };
 
@@ -845,10 +846,6 @@ static int parse_options(struct options *opt, int argc, char **argv)
 
 	if (given <= 0)
 		return given;
-	if (optind + 1 < argc) {
-		say("one file at a time: \"%s\" is too many", argv[optind + 1]);
-		return -EINVAL;
-	}
 	ret = take_file(opt, argv[optind]);
 	if (ret)
 		return ret;

@@ -2,12 +2,6 @@
 /*
  * What to trace: the options that stream, record, top and snap share.
  *
- *	-e, --event EVENT			-f, --filter EXPR
- *	-p, --tracer NAME			-l, --function GLOB
- *	-C, --cpus LIST				-i, --instance NAME
- *	-b, --buffer SIZE			--clock NAME
- *	-F, --child-only, where there is a command
- *
  * What is selected is traced in an instance of the command's own. An instance that was there is
  * only read, so -i goes with -C alone.
  */

@@ -225,7 +225,10 @@ static void test_options(void)
 		"test", "-fs2", "--text", "-x", "--size=3k", "-n", "4", "--way", "map", "word", "-f",
 		"--other", NULL,
 	};
-	char *wrong[] = { "test", "--size", "x", NULL };
+	static const struct verb_options one_word = {
+		.verb = "test", .usage = "", .end = "", .words = 1, .groups = { { rows } },
+	};
+	char *wrong[] = { "test", "--size", "x", NULL }, *words[] = { "test", "a", "b", NULL };
 	struct all_kinds all = { .flag = false };
 
 	CHECK(options_parse(&verb, &all, SIZE(argv) - 1, argv) == 7 && optind == 9);
@@ -236,6 +239,9 @@ static void test_options(void)
 	wrong[1] = "--nothing";
 	CHECK(options_parse(&verb, &all, SIZE(wrong) - 1, wrong) == -EINVAL);
 	CHECK(!strcmp(last_said, "see tracemap test --help"));
+	CHECK(options_parse(&one_word, &all, 2, words) == 1 && optind == 1);
+	CHECK(options_parse(&one_word, &all, 3, words) == -EINVAL);
+	CHECK(!strcmp(last_said, "\"b\" is one word too many: see tracemap test --help"));
 }
 
 static bool cpus_are(const char *list, const char *wanted)

@@ -477,10 +477,6 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	given = options_parse(&verb, opt, argc, argv);
 	if (given <= 0)
 		return given;
-	if (optind < argc) {
-		say("\"%s\" is no option: see tracemap snap --help", argv[optind]);
-		return -EINVAL;
-	}
 	if (selection_is_empty(sel) && !sel->instance)
 		sel->instance = SESSION_TOP;
 	ret = selection_command(sel, argc, argv, &command);

@@ -344,10 +344,6 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	given = options_parse(&verb, opt, argc, argv);
 	if (given <= 0)
 		return given;
-	if (optind < argc) {
-		say("stat: \"%s\" is one word too many: see tracemap stat --help", argv[optind]);
-		return -EINVAL;
-	}
 	if (opt->all && opt->nr_instances) {
 		say("-a watches the top level and all instances, and -i some of them: choose one");
 		return -EINVAL;

@@ -17,12 +17,6 @@ int value_wrong(const char *option, const char *value, const char *why)
 	return -EINVAL;
 }
 
-int value_no_option(const char *verb)
-{
-	say("see tracemap %s --help", verb);
-	return -EINVAL;
-}
-
 /* How many bits a unit shifts by */
 static int shift_of(char unit)
 {

@@ -10,9 +10,6 @@
 
 #include "tracemap.h"
 
-/* Refer to --help after getopt_long() has said what is wrong. */
-int value_no_option(const char *verb);
-
 int value_wrong(const char *option, const char *value, const char *why);
 
 /* A size such as "12", "4k", "10M" or "1G", which is at least 1. */
