@@ -9,7 +9,7 @@
  * TRACEFS may be the folder of an instance. Between the marks in brackets is a whole
  * observer, which needs linux/trace_live.h and nothing else of this tree; see
  * Documentation/trace/ring-buffer-live.rst. tools/lib/tracemap/live.h is one for programs
- * that read in place, and "tracemap stream --observe" prints the events of all CPUs, in
+ * that read in place, and "tracemap stream --way observe" prints the events of all CPUs, in
  * the order of time.
  */
 #include <poll.h>

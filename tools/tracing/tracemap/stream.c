@@ -47,7 +47,6 @@
 struct options {
 	struct selection sel;
 	char **command;		/* NULL: none */
-	bool observe;
 	bool json;
 	bool strict;
 	bool quiet;
@@ -587,7 +586,6 @@ static const struct verb_option own_options[] = {
 	{ 0, "way", OPTION_WAY, AT(sel.way), "WAY",
 	  .help = "read: a copy, on any kernel; map: consume through mmap();\n"
 	  "observe: consume nothing (default: the cheapest way)" },
-	{ 0, "observe", OPTION_FLAG, AT(observe), NULL, .help = "the same as --way observe" },
 	{ 0, "from-now", OPTION_FLAG, AT(from_now), NULL,
 	  .help = "not the events that are already in the buffers" },
 	{ .help = "What to print:" },
@@ -633,13 +631,6 @@ static int check_options(struct stream *s)
 		say("nothing to trace: -e EVENT, -p TRACER, or -i INSTANCE to read what is traced there");
 		return -EINVAL;
 	}
-	if (opt->observe && opt->sel.way != TRACEMAP_CONSUME && opt->sel.way != TRACEMAP_OBSERVE) {
-		say("--observe is --way observe, and contradicts --way %s: leave one of them out",
-		    tracemap_way_name(opt->sel.way));
-		return -EINVAL;
-	}
-	if (opt->observe)
-		opt->sel.way = TRACEMAP_OBSERVE;
 	if (!opt->until)
 		return 0;
 	ret = regcomp(&s->until, opt->until, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);
