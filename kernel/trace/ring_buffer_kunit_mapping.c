@@ -781,7 +781,7 @@ static void rbt_count_past(struct kunit *test, unsigned int bits)
 	struct rbt *rbt = test->priv;
 	unsigned int each = rbt_per_subbuf(rbt, 100);
 	struct ring_buffer_observer *observer;
-	unsigned long entries, unread;
+	unsigned long entries, unread, size;
 	struct rbt_counters *c;
 
 	rbt_unmap(rbt);
@@ -791,8 +791,8 @@ static void rbt_count_past(struct kunit *test, unsigned int bits)
 	rbt_count_on(c, (1UL << bits) - 2 * each);
 	entries = c->entries;
 	/* The index is made anew. */
-	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, ring_buffer_size(rbt->buffer,
-						    rbt->cpu) + rbt->subbuf, rbt->cpu));
+	size = ring_buffer_size(rbt->buffer, rbt->cpu) + rbt->subbuf;
+	KUNIT_ASSERT_LE(test, 0, ring_buffer_resize(rbt->buffer, size, rbt->cpu));
 	KUNIT_ASSERT_EQ(test, 0, rbt_map_once(rbt));
 	observer = rbt_observe(test, rbt);
 	rbt_expect_counters(test, rbt, observer, c);
