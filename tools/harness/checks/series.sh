@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../shared/findings.sh"
 
 # What is in the repository and not in the series.
-ours='^(Makefile|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|MAINTAINERS|\.gitignore|\.ci/|patches/|tools/harness/)'
+ours='^(Makefile|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|MAINTAINERS|\.(gitignore|editorconfig)|(tools/)?\.clang-format|\.ci/|patches/|tools/harness/)'
 
 brought_once()
 {

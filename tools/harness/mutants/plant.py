@@ -232,12 +232,12 @@ def is_there(stage, fault):
 
 
 def is_balanced(text):
-    """Whether all that the text opens, it closes: it is put between braces or brackets."""
+    """Whether all that the text opens, it closes: it gets braces or brackets around it."""
     text = re.sub(r"""/\*.*?\*/|"(\\.|[^"])*"|'(\\.|[^'])'""", '', text, flags=re.S)
     while True:
         shorter = re.sub(r'\([^][(){}]*\)|\[[^][(){}]*\]|\{[^][(){}]*\}', '', text)
         if shorter == text:
-            return not re.search(r'[][(){}]', text)
+            return not re.search(r'[][(){}]|/\*|\*/', text)
         text = shorter
 
 
@@ -338,7 +338,7 @@ def main():
         fault.number = number
         for part in ('old', 'new'):
             if not is_balanced(fault.text(part)):
-                fail(f'{fault.name}: brackets of its {part} text have no partner in it')
+                fail(f'{fault.name}: its {part} text has half a pair of brackets, or of comment marks')
     for file in sorted({fault.file for fault in faults}):
         path = os.path.join(stage, file)
         if not os.path.exists(path):
