@@ -68,7 +68,7 @@ static int selection_option(struct selection *sel, int letter, const char *arg)
 		.groups = { { selection_options }, { selection_child_options } },
 	};
 	char option[] = { '-', letter, '\0' };
-	char *argv[] = { "tracemap", letter == '-' ? "--clock" : option, (char *)arg, NULL };
+	char *argv[4] = { "tracemap", letter == '-' ? "--clock" : option, (char *)arg, NULL };
 	int ret = options_parse(&verb, sel, arg ? 3 : 2, argv);
 
 	return ret > 0 ? ret - 1 : ret;
@@ -221,14 +221,14 @@ static void test_options(void)
 	static const struct verb_options verb = {
 		.verb = "test", .usage = "", .end = "", .command = true, .groups = { { rows } },
 	};
-	char *argv[] = {
+	char *argv[13] = {
 		"test", "-fs2", "--text", "-x", "--size=3k", "-n", "4", "--way", "map", "word", "-f",
 		"--other", NULL,
 	};
 	static const struct verb_options one_word = {
 		.verb = "test", .usage = "", .end = "", .words = 1, .groups = { { rows } },
 	};
-	char *wrong[] = { "test", "--size", "x", NULL }, *words[] = { "test", "a", "b", NULL };
+	char *wrong[4] = { "test", "--size", "x", NULL }, *words[4] = { "test", "a", "b", NULL };
 	struct all_kinds all = { .flag = false };
 
 	CHECK(options_parse(&verb, &all, SIZE(argv) - 1, argv) == 7 && optind == 9);
