@@ -482,6 +482,38 @@ static void discarded_event_leaves_the_time_of_the_next_one_right(struct kunit *
 	rbt_expect_stamp(test, rbt, first + 103);
 }
 
+/*
+ * It cannot be taken back, as another event was written behind it. That one's delta is from the
+ * time of the discarded event, which stays in the ring as padding.
+ */
+static void discarded_event_with_a_successor_leaves_times_right(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct ring_buffer_event *event;
+	struct ring_buffer_iter *iter;
+	u64 first = rbt_now, ts = 0;
+
+	rbt_write(rbt, 8);
+	rbt_now += 100;
+	event = ring_buffer_lock_reserve(rbt->buffer, 100);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	rbt_now += 50;
+	ring_buffer_nest_start(rbt->buffer);
+	KUNIT_EXPECT_EQ(test, 0, rbt_write(rbt, 8));
+	ring_buffer_nest_end(rbt->buffer);
+	ring_buffer_discard_commit(rbt->buffer, event);
+
+	iter = ring_buffer_read_start(rbt->buffer, rbt->cpu, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, iter);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_iter_peek(iter, NULL));
+	ring_buffer_iter_advance(iter);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_iter_peek(iter, &ts));
+	KUNIT_EXPECT_EQ(test, first + 150, ts);
+	ring_buffer_read_finish(iter);
+	rbt_expect_stamp(test, rbt, first);
+	rbt_expect_stamp(test, rbt, first + 150);
+}
+
 static u64 rbt_later_clock(void)
 {
 	return rbt_now + 5;
@@ -926,6 +958,7 @@ static struct kunit_case rbt_event_cases[] = {
 	KUNIT_CASE_PARAM(stamp_of_a_reserved_event_is_known, rbt_gen_kind),
 	KUNIT_CASE_PARAM(stamp_of_an_event_reserved_straight_is_known, rbt_gen_kind),
 	KUNIT_CASE_PARAM(discarded_event_leaves_the_time_of_the_next_one_right, rbt_gen_kind),
+	KUNIT_CASE_PARAM(discarded_event_with_a_successor_leaves_times_right, rbt_gen_kind),
 	KUNIT_CASE_PARAM(clock_is_the_one_that_was_set, rbt_gen_kind),
 	KUNIT_CASE_PARAM(full_buffer_keeps_the_newest_or_the_oldest, rbt_gen_kind),
 	KUNIT_CASE_PARAM(overwrite_can_be_switched, rbt_gen_kind),
