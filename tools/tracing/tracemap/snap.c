@@ -402,7 +402,8 @@ static const struct verb_option own_options[] = {
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the sum at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
 	  .help = "exit with 3 if events were overwritten before they were read" },
-	{ .help = "When, to files named by time (trace.dat: trace-20261125-235959.123.dat), until Ctrl-C:" },
+	{ .help = "When, to files named by time (trace.dat: trace-20261125-235959.123.dat), "
+		  "until Ctrl-C:" },
 	{ 0, "when", OPTION_CALL, 0, "EVENT", "each time SYSTEM:EVENT[:FILTER] happens",
 	  take_when },
 	{ 0, "signal", OPTION_CALL, 0, "SIGNAL", "each time this signal comes, USR1 or USR2",
