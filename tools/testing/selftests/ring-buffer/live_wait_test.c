@@ -204,12 +204,12 @@ TEST_F(live_wait, a_position_may_be_as_old_as_it_likes)
 	EXPECT_EQ(EINVAL, live_wait_errno(self->w.fd, &p));
 }
 
-/* WAKE-3: All there was is overwritten, as far as one can know: also where nothing was. */
-TEST_F(live_wait, generation_0_is_older_than_an_empty_buffer)
+/* WAKE-3: What was before a reset is gone, as far as one can know: also where nothing was. */
+TEST_F(live_wait, a_position_before_an_empty_buffer_is_old_once_it_is_emptied)
 {
 	struct trace_live_position p = live_position(&self->w.o, 1);
 
-	p.generation = 0;
+	p.generation = self->w.map.index->first - 1;
 	p.read = self->ti.subbuf_kb * 1024 - SUBBUF_HEADER;
 	EXPECT_EQ(0, live_wait_errno(self->w.fd, &p));
 	expect_ready(_metadata, self->w.fd, 0);
