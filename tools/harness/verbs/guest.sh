@@ -24,6 +24,7 @@
 # LIMIT=seconds, APPEND='kernel parameters', THREAD=single (one emulation
 # thread: safe for kernels that patch their own code under TCG), ICOUNT=yes (one
 # CPU whose clock counts its instructions, a nanosecond each),
+# REBOOT=yes (a reset by the guest boots it again, with its memory as it was),
 # CPU='-feature,...' (what the emulated CPU shall not have), CONSOLE=file (where
 # the console's log goes), EXCEPT='regex' (no splats: the caller judges them),
 # DISK=file (boot what is installed on this disk instead; COMMAND is not given
@@ -102,7 +103,7 @@ decode()
 boot()
 {
 	local accel=$1 append="console=$console_tty panic=-1 ${APPEND:-}" machine=("${qemu[@]}")
-	local port='virtserialport,chardev=out,name=out' icount=() loaded=() debugger=()
+	local port='virtserialport,chardev=out,name=out' icount=() loaded=() debugger=() reset=(-no-reboot)
 
 	case $accel in
 	kvm)	machine+=(-cpu host) ;;
@@ -123,11 +124,15 @@ boot()
 		debugger=(-s -S)
 		append+=" nokaslr"
 	fi
+	if [ -n "${REBOOT:-}" ]; then
+		reset=()
+		append+=" nokaslr harness.off"
+	fi
 	boot_from "$append"
 	: >"$console"
 	rm -f "$work/verdict"
 	timeout --foreground -k 30 "$2" "${machine[@]}" \
-		-nodefaults -no-user-config -display none -no-reboot \
+		-nodefaults -no-user-config -display none "${reset[@]}" \
 		-accel "$accel" "${icount[@]}" -smp "${SMP:-2},sockets=${SMP:-2}" -m "${MEM:-1G}" \
 		"${loaded[@]}" "${debugger[@]}" \
 		-serial "file:$console" -device "$ports" \

@@ -171,6 +171,7 @@ first_tests()
 	if [ "$linux" = 6.1 ]; then
 		suite fixes-files fixes files
 		TESTS=${on_both[*]} BASE=6.12 suite selftests-6.12 selftests default two
+		BASE=6.12 suite persistent-6.12 persistent
 	fi
 	joined
 }
