@@ -240,6 +240,46 @@ static unsigned int rbt_consume_many(struct rbt *rbt, unsigned int nr)
 	return event ? rbt_number(event) : U32_MAX;
 }
 
+/* LIVE-25: What user space takes for a position before all is before all in a new buffer, too. */
+static void live_index_begins_with_generation_1(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	struct trace_buffer *buffer = ring_buffer_alloc(rbt->subbuf, 0);
+	struct ring_buffer_observer *observer;
+
+	KUNIT_ASSERT_NOT_NULL(test, buffer);
+	observer = ring_buffer_observe(buffer, rbt->cpu);
+	if (!IS_ERR(observer)) {
+		KUNIT_EXPECT_EQ(test, 1ULL, rbt_index(observer)->first);
+		ring_buffer_observer_free(observer);
+	}
+	KUNIT_EXPECT_FALSE(test, IS_ERR(observer));
+	ring_buffer_free(buffer);
+}
+
+/* LIVE-23: A reader takes a sub-buffer away whose slot describes another one by now. */
+static void live_index_is_right_when_a_late_reader_takes_memory(struct kunit *test)
+{
+	struct rbt *rbt = test->priv;
+	unsigned int each = rbt_per_subbuf(rbt, 100);
+	struct ring_buffer_observer *observer;
+	void *page = rbt_alloc_read_page(rbt);
+	u64 first;
+
+	observer = rbt_observe(test, rbt);
+	first = rbt_index(observer)->first;
+	ring_buffer_observer_free(observer);
+	ring_buffer_change_overwrite(rbt->buffer, 1);
+	rbt_write_many(rbt, 2 * each, 100);
+	KUNIT_EXPECT_NOT_NULL(test, ring_buffer_peek(rbt->buffer, rbt->cpu, NULL, NULL));
+	rbt_write_many(rbt, RBT_SUBBUFS * each, 100);
+	KUNIT_EXPECT_EQ(test, 0, rbt_fill_read_page(rbt, &page, rbt->subbuf, 0));
+	ring_buffer_free_read_page(rbt->buffer, rbt->cpu, page);
+	observer = rbt_observe(test, rbt);
+	KUNIT_EXPECT_EQ(test, first, rbt_index(observer)->first);
+	ring_buffer_observer_free(observer);
+}
+
 /* LIVE-23: What was consumed is still to be seen, and counted. */
 static void live_index_is_right_beside_a_consumer(struct kunit *test)
 {
@@ -834,6 +874,8 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(observer_sees_the_index_and_the_sub_buffers, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_tells_every_event, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_is_right_for_an_observer_that_comes_late, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_begins_with_generation_1, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_is_right_when_a_late_reader_takes_memory, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_is_right_beside_a_consumer, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_is_right_when_an_empty_subbuf_was_removed, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_begins_anew_after_a_reset, rbt_gen_kind),
