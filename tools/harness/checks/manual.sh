@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/manual.sh: the manual pages of the tracemap command are well formed, and
-# an option that --help tells of is in the manual, and the other way round; and the
-# README's program compiles.
+# checks/manual.sh: the manual pages of the tracemap command are well formed. The manual
+# and --help have the same options. The README's program compiles.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"
 
 command=$top/tools/tracing/tracemap
 
-# "-e, --event EVENT   what it does": what stands before two blanks.
+# The options in a line of --help, "-e, --event EVENT   what it does": two blanks end them.
 in_help()
 {
 	"$work/tracemap" "$1" --help | sed -n 's/^ *\(-.*\)/\1/p' | sed 's/  .*//' | options
@@ -23,7 +22,7 @@ in_manual()
 		sed 's/\\-/-/g; s/\\~/ /g; s/\\f.*//' | options
 }
 
-# --help is everywhere, and told once.
+# The options in the words of standard input. Every verb has --help, so it is left out.
 options()
 {
 	tr -s ' ,\t' '\n' | grep -E '^--?[A-Za-z][a-z-]*$' | grep -vxE -- '-h|--help' | sort

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/release.sh: all that tells a version tells the same, and a release made
-# twice is the same bytes, whose checksums are right.
+# checks/release.sh: all files that contain the version have the same one. A release that
+# is made twice is the same bytes, and its checksums are right.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

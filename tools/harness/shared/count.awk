@@ -8,8 +8,9 @@
 /^TAP version/	{ next }
 /^1\.\.[0-9]+/	{ planned += substr($1, 4); next }
 
-# kselftest_harness says why between these two lines. Others do so above a result or
-# below: between two that failed it may belong to either, and is told of the first.
+# kselftest_harness prints the reason between these two lines. Other programs print it
+# above or below a result: between two that failed, it may belong to either, and is printed
+# with the first.
 /^# +RUN /	{ inside = 1; below = 0; lines = 0 }
 /^#/ && below	{ reason($0) }
 /^#/ && !below && !/^# +(RUN|FAIL) /	{ why[lines++] = $0 }

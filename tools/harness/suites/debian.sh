@@ -27,7 +27,7 @@ archive()
 		'Created-By: Packages' 'Origin: Debian' | sort -u
 }
 
-# How apt is told to reach it
+# The options with which apt reaches that archive
 apt_options() { apt-config dump | sed -n 's/^\(Acquire::\(http\|https\|Check[^:]*\)[: ].*\)/--aptopt=\1/p'; }
 
 make_root()

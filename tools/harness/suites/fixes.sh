@@ -60,8 +60,9 @@ passes()
 	[ $status -eq 0 ] && grep -q "^ok .*\.$test\$" "$work/said"
 }
 
-# What the live view brings is new, what is mended in kunit its tests show, and headers,
-# samples and selftests mend nothing.
+# Each patch that fixes a fault of stock Linux has a reproducer. The live view and what makes
+# writing cheaper are new, the tests of kunit show what its patches fix, and headers, samples
+# and selftests fix nothing.
 # shellcheck disable=SC2317 # called by check
 each_patch_has_one()
 {

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # suites/ftrace.sh: the kernel's own ftrace suite of 6.1. A case passes when
-# its result is that of the stock kernel in ftrace-baseline.txt, or better; one that
-# fails there as well is told, and counts for nothing. Some go by times, and emulation
-# takes its own: what is worse is done up to three times more.
+# its result is that of the stock kernel in ftrace-baseline.txt, or better. A case that
+# fails on the stock kernel, too, is printed, and is neither passed nor failed. Some cases
+# depend on times, which emulation changes: a case with a worse result is run up to three
+# times more.
 # suites/ftrace.sh baseline: make that list anew.
 #
 # SUBBUF-21

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/harness.sh: the harness itself. Each way in which a guest can end is
-# brought about and must be told apart by its status and its message.
+# suites/harness.sh: the harness itself. It makes a guest end in each possible
+# manner, which must have a status and a message of its own.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

@@ -7,9 +7,9 @@ raced, in alphabetical order. A third field is the line number in CONSOLE where 
 report begins. IMAGE is the folder kernel.sh has made, BASE the stock kernel's source,
 and STAGE has the files that the series changes or brings, as they were compiled.
 
-A function is told by the name it has in the source, where the compiler put it
-into another one too. For that the image has vmlinux.debug. Report and lines of
-addresses are told apart by what KCSAN prints, see kernel/kcsan/report.c.
+A function has the name that it has in the source, also where the compiler inlined
+it. For that the image has vmlinux.debug. What KCSAN prints distinguishes a report
+from lines of addresses, see kernel/kcsan/report.c.
 
 A race is in the tracing if a function of kernel/trace did one of the two accesses,
 or called who did, in the same context: whom an interrupt interrupted does not

@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/kcsan.sh: everything at once, see ../torture/main.c, on a kernel that looks
-# for data races. One of an unmarked access by a line of the series, see kcsan.py,
-# has to be on the list kcsan-baseline.txt of those that the stock kernel has. If
-# its pair is not, but both functions race on the list with others, it may only be
-# that it was not caught before: that is told, and does not fail. What is told only,
-# too, is a race whose unmarked accesses are lines of the stock kernel: it has more of
-# them than any number of runs has shown.
+# suites/kcsan.sh: run ../torture/main.c on a kernel that looks for data races. A race
+# fails if a line of the series makes an unmarked access in it, see kcsan.py, and it is not
+# on kcsan-baseline.txt, the list of the stock kernel's races. Two kinds of race are only
+# printed: one whose two functions are both on the list with others, as the stock kernel may
+# have it, too, unseen; and one whose unmarked accesses are lines of the stock kernel, as it
+# has more of these races than any number of runs has shown.
 #
-# So that a detector that finds nothing does not pass, the module torture_event
-# has a race, and that must be found.
+# The module torture_event has a race, which must be found: a detector that finds
+# nothing does not pass.
 #
-# suites/kcsan.sh baseline [RUNS]: make that list, of what the stock kernel has under
-# the same load, as far as it has the means. A rare race takes many RUNS to be seen,
-# 10 if nothing is said, so what is on the list stays there: remove it to begin anew.
+# suites/kcsan.sh baseline [RUNS]: add to that list the races of the stock kernel under
+# the same load, as far as that kernel can run it. A rare race takes many RUNS to be seen
+# (default: 10), so no race is removed from the list: delete it to begin anew.
 #
 # TORTURE_SECONDS= (here 60 if it is not set), TORTURE_SEED= and SMP= as for
 # suites/torture.sh.

@@ -33,7 +33,7 @@ build()
 declare -A abilities=([ours]='read,map,live' [6.1]=read [6.12]='read,map')
 abilities[stock]=${abilities[$linux]}
 
-# on KERNEL COMMAND: in a guest of that kernel; results tell its name
+# on KERNEL COMMAND: run it in a guest of that kernel, whose name is in the results
 on()
 {
 	WITH=$work/with LIMIT=${LIMIT:-900} on_kernel "$1" "$harness/verbs/guest.sh" "$2" >"$work/said" || status=1

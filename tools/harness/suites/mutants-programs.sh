@@ -190,7 +190,8 @@ make_base()
 	done <<<"$all_tests"
 }
 
-# Without a fault all pass. How long each may take with one is told by how long it took.
+# Without a fault all tests pass. The time limit of each with a fault comes from the time
+# that it takes here.
 # shellcheck disable=SC2317 # step calls it
 try_base()
 {

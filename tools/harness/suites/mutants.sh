@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/mutants.sh [NAME...]: are planted faults found? All those of the kernel in the
-# lists mutants/*.faults, or these, are compiled into one kernel, each behind a switch, see
-# mutants/plant.py; suites/mutants-programs.sh is the same for library and command. A run
-# without a fault notes which faults' places each test comes by, and only those tests are
-# run with the fault: first all KUnit tests, in UML, then the programs that need a boot of
-# their own, if the list names them, then the selftests, one after the other, in a guest
-# that many faults are tried in. See mutants/trial.c for what happens in the guest,
+# suites/mutants.sh [NAME...]: do the tests find the planted faults? The faults of the
+# kernel in the lists mutants/*.faults, or those named, are compiled into one kernel, each
+# behind a switch, see mutants/plant.py; suites/mutants-programs.sh is the same for library
+# and command. A run without a fault notes which tests run the code of each fault. Only
+# those tests are run with the fault: first all KUnit tests, in UML, then the programs that
+# need a boot of their own, if the list names them, then the selftests, one after the other,
+# in a guest that tries many faults. See mutants/trial.c for what happens in the guest,
 # mutants/trials.py for what is tried. The torture program is one of the tests.
 #
-# A fault that is found is "ok", with the test that found it. One that is not is "not
-# ok", unless its list says why none finds it; so is one whose list says that and that
-# is found. Faults that take a race to be seen are told and not judged, except for those
-# that a model has: checks/model.sh sees that spin finds them.
+# A fault that a test finds is "ok", with that test. One that none finds is "not ok",
+# unless its list says why no test can find it; if one finds it all the same, it is "not
+# ok", too. Faults that only a race shows are printed and not judged, except for those
+# in a model: checks/model.sh sees that spin finds them.
 #
 # BASE=6.12 has about two in five of the faults: its code does not have the text of the others.
 #

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/terminal.sh: tracemap stat and top on a terminal: the console of a guest, in
-# tmux, which tells what is on it. The console does not know its size: the
-# guest's stty is what resizes it. Beside top a writer goes on, so that it has
-# events to show.
+# suites/terminal.sh: tracemap stat and top on a terminal. The terminal is the console of
+# a guest, in tmux, which prints what is on the screen. The console does not know its
+# size, so the guest's stty sets it. A writer runs meanwhile, so that top has events to
+# show.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"

@@ -19,9 +19,9 @@
 out=$top/build/bench
 kernels='stock before before_writer ours mainline newer'
 
-# The tables of each kernel: what the document shows of it. Stock 6.1 has no mapping,
-# and those before the live view and the topic writer are there to be written to, the
-# former also to tell what memory the live index takes.
+# The tables that the document shows of each kernel. Stock 6.1 has no mapping. The kernels
+# before the live view and before the topic writer show what writing an event costs there;
+# the former also shows how much memory the live index takes.
 tables_of()
 {
 	case $1 in

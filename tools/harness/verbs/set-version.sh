@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# set-version.sh: does everything that tells a version tell that of
-# tools/harness/version? Name the files that do not.
-# set-version.sh X.Y.Z: that is the version from now on.
+# set-version.sh: name the files whose version is not that of tools/harness/version.
+# set-version.sh X.Y.Z: make that the version of all of them.
 #
 # The library, the command and their pages can leave this repository without
-# the harness, so each has the number in itself.
+# the harness, so each contains the number.
 
 . "$(dirname "$0")/../shared/start.sh"
 
@@ -20,7 +19,7 @@ with_version()
 		s/^(\.TH .*\"(lib)?tracemap )[^\"]*\"/\1$version\"/" "$1"
 }
 
-# One that tells none would always be right.
+# Without a version in it, a file would never differ from what it should be.
 tells() { grep -qE '^(VERSION := |#define TRACEMAP_VERSION	"|\.TH .*"(lib)?tracemap )' "$1"; }
 
 file=$harness/version
