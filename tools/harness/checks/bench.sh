@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/bench.sh: what is kept of the benchmark agrees: the document's tables,
-# the charts that are drawn from them, and what the README says of them. That
-# results can be understood shows in "make bench" alone, which fails if not.
+# checks/bench.sh: the tables of the benchmark's document, the charts that are drawn
+# from them, and the README's figures agree. Only "make bench" reads results, and fails
+# if it cannot parse them.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/documents.sh: the kernel's own Sphinx set-up builds the documents we
-# bring or edit, and warns of nothing it does not warn of in the stock kernel.
+# checks/documents.sh: the kernel's own Sphinx set-up builds the documents that we
+# add or edit, and prints no warning that the stock kernel's documents do not cause.
 
 . "$(dirname "$0")/../shared/findings.sh"
 . "$harness/verbs/kernel.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/format.sh: where a line that was changed, see shared/changed.sh, is not as
-# .clang-format and .editorconfig say. That is a notice: it fails nothing, as a hand may know
-# better.
+# checks/format.sh: print the changed lines, see shared/changed.sh, that are not as
+# .clang-format and .editorconfig want them. It never fails, as a line may be better
+# formatted by hand.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

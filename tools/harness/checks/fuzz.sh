@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/fuzz.sh: half a minute of any bytes as sub-buffers, for what reads them, and some
-# seconds of any recording, for what writes it, and of any print format, for what prints.
+# checks/fuzz.sh: give random input to the parsers, under a fuzzer: for half a minute bytes
+# as sub-buffers to the code that reads these, and for some seconds recordings to the code
+# that writes files, and print formats to the code that prints events.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

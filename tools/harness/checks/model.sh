@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/model.sh [deep | NAME...]: spin explores the models of the live index, as they
-# are, within each of these bounds, and finds what is wrong with each of them
-# that is broken on purpose. "deep" takes some minutes more; with a NAME it is only what is
-# called so below, such as "writer" or "COMMIT". Where herd7 is, LKMM=
-# names tools/memory-model of a kernel tree: the litmus tests run, too.
+# checks/model.sh [deep | NAME...]: spin explores the models of the live index within
+# each of the bounds below. It must find no fault in a model as it is, and the fault in each
+# model that is broken on purpose. "deep" takes some minutes more. A NAME, such as "writer" or
+# "COMMIT", chooses from those below. If herd7 is installed and LKMM= names
+# tools/memory-model of a kernel tree, the litmus tests run, too.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/mutants.sh: each planted fault of mutants/ still has a place. suites/mutants.sh
-# takes most of an hour to see whether tests find them.
+# checks/mutants.sh: the code still contains the lines that each planted fault of mutants/
+# replaces. suites/mutants.sh runs the tests with the faults, which takes most of an hour.
 
 . "$(dirname "$0")/../shared/findings.sh"
 

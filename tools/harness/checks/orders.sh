@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/orders.sh: the barriers that the models count on stand in the code, where the
-# models have them; see model/orders.py.
+# checks/orders.sh: the code has the barriers of the models, between the same accesses; see
+# model/orders.py.
 
 . "$(dirname "$0")/../shared/findings.sh"
 

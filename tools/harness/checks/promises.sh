@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/promises.sh: each promise of ring-buffer-map-promises.rst is proved, each
-# citation is of a promise, and each selftest cites one. Then each way to break that
-# is tried on a copy, and must be found.
+# checks/promises.sh: a test cites each promise of ring-buffer-map-promises.rst, or the
+# promise says why none does; each citation is of a promise; each selftest cites one. Then the
+# script breaks each of these rules in a copy, and must find that.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

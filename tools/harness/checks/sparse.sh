@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# checks/sparse.sh: sparse finds nothing in our files, and nothing in those
-# we edit that it does not find in the stock kernel's.
+# checks/sparse.sh: sparse finds nothing in our files. In the files that we edit it finds
+# nothing that it does not find in the stock kernel's.
 
 . "$(dirname "$0")/../shared/findings.sh"
 . "$harness/verbs/kernel.sh"

@@ -3,8 +3,8 @@
 #
 # Running the torture program, see ../torture/main.c. Source it after userland.sh.
 #
-#   TORTURE_SECONDS=	how long, 30. It takes a round more, a few seconds.
-#   TORTURE_SEED=	what its choices come from; another one each time
+#   TORTURE_SECONDS=	how long (default: 30), and a few seconds for the last round
+#   TORTURE_SEED=	the seed of its choices (default: another one each time)
 #   SMP=		CPUs, 2
 
 torture_seconds=${TORTURE_SECONDS:-30}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Which version this is, and when it was made: what packages and releases say
-# of themselves, so that the same files make the same bytes. Source it after
-# start.sh. The version is in tools/harness/version; set-version.sh
+# The version, and the time at which it was made. Packages and releases contain
+# both, so that the same files make the same bytes. Source it after start.sh. The version is in tools/harness/version; set-version.sh
 # writes it to the files that cannot read that.
 
 project_version()

@@ -51,7 +51,7 @@ run_json()
 	python3 "$tests/json_check.py" <"$work/json"
 }
 
-# What is printed behind "same:" is equal, whatever the kernel and the way.
+# What the guests print behind "same:" is equal, whatever the kernel and --way.
 same_on()
 {
 	on_kernel "$1" run same >"$work/same.$1" || :

@@ -3,7 +3,7 @@
 #
 # suites/kunit.sh [FLAVOUR]: the KUnit tests of the ring buffer, in a guest of
 # that flavour, or, for uml (the default), as a program of this machine. KUNIT_SUITES=
-# is a pattern of those suites that are wanted, if not all are.
+# is a pattern of the suites to run (default: all).
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/uml.sh"

@@ -4,9 +4,9 @@
 # suites/mainline.sh [ARCH]: mainline's own selftests of what the series brings,
 # unmodified, out of Debian's linux-source-6.12: the one of the mapping, built against
 # our header, and those of ftrace that set the size of sub-buffers, take a snapshot and
-# write markers. Of that tarball these, what they include and what runs them are
-# read, and nothing else. The one of the mapping runs twice, the second time while
-# another instance is observed live; it alone, and once, on a machine that is named.
+# write markers. The suite reads these, what they include and what runs them from the
+# tarball, and nothing else. The test of the mapping runs twice, the second time while
+# another instance is observed. On an ARCH, only the test of the mapping runs, once.
 #
 # MAP-1, SUBBUF-18
 

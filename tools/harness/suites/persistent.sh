@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/persistent.sh: what is written to a buffer in reserved memory comes behind the
-# events of the previous boot. The guest resets itself once: its memory stays.
+# suites/persistent.sh: events that are written to a buffer in reserved memory follow the
+# events of the previous boot. The guest resets itself once, and keeps its memory.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

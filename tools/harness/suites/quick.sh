@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/quick.sh: what finds most in a minute, once it was built before: the tests of library
-# and command that need no guest, one suite of KUnit (KUNIT_SUITES=), and those checks of the
-# files that changed which take seconds. Changed is what differs from the commit that
-# checks/format.sh compares with.
+# suites/quick.sh: the tests that find most in a minute, once everything is built: those of
+# library and command that need no guest, one suite of KUnit (KUNIT_SUITES=), and those checks
+# of the changed files that take seconds. The changed files are those that checks/format.sh
+# looks at.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/random.sh [FLAVOUR]: random operations for a minute, see
-# ../random/main.c; and that its oracle can fail: made to lie, it does.
+# suites/random.sh [FLAVOUR]: random operations for a minute, see ../random/main.c.
+# Then the program makes wrong answers on purpose, and its oracle must notice each.
 
 [ -z "${1:-}" ] || export FLAVOUR=$1
 # The same choices in lockstep each time: other ones are what make random is for.

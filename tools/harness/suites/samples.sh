@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/samples.sh: the samples, run for real. Every event written is either
-# printed, once and in order, or reported lost.
+# suites/samples.sh: run the samples. They print each event that is written, once and in
+# order, or report it as lost.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"

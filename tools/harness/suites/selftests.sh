@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # suites/selftests.sh FLAVOUR|ARCH [two]: our kselftests, in a guest of that
-# flavour or machine; with two of the four buffers each test is for, where that
-# has to do. TESTS='...' names the programs, if not all are wanted.
+# flavour or machine. Each test is for four buffers; with "two" it runs for two of
+# them. TESTS='...' names the programs to run (default: all).
 #
-# suites/selftests.sh faults: those where each allocation fails once, which take
-# hours, on the debug flavour.
+# suites/selftests.sh faults: the tests in which each allocation fails once, on the
+# debug flavour. They take hours.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/torture.sh [FLAVOUR]: everything at once for half a minute, see ../torture/main.c,
-# where the stacks of events begin, what is in an event, and on the default flavour an event
-# that is interrupted at each of its instructions, see ../torture/module/nested_event.c. By
-# hand, for an hour, with choices made before:
+# suites/torture.sh [FLAVOUR]: all operations at once for half a minute, see
+# ../torture/main.c; where the stacks of events begin; what is in an event; and, on the
+# default flavour, an event that is interrupted at each of its instructions, see
+# ../torture/module/nested_event.c. By hand, for an hour, with the choices of an earlier run:
 #
 #   TORTURE_SECONDS=3600 TORTURE_SEED=1234 SMP=4 tools/harness/suites/torture.sh debug
 

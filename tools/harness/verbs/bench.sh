@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# bench.sh: measure the stock kernel, the series on it, the same as far as it goes
-# without the live view and without the topic writer, mainline's mapping as
-# Debian's 6.12 has it, and the series on that, with one configuration. The results,
-# a line each, go to build/bench/results.txt, and beside it, if all was measured, the
-# document with its charts and what "make bench-keep" makes them of again, bench.json.
+# bench.sh: measure six kernels with one configuration: the stock kernel, the series on it
+# up to the live view, up to the topic writer, and all of it, mainline's mapping as Debian's
+# 6.12 has it, and the series on that. The results, a line each, go to
+# build/bench/results.txt. If all kernels were measured, the document with its charts is
+# beside it, and bench.json, from which "make bench-keep" makes them again.
 #
-# The guests are emulated and count instructions, so that a second run brings
-# the same; with ACCEL=kvm they take the time. Only the tables "cpus"
-# and "quiet" are by the clock on the wall always: they want several CPUs, and
-# what counts instructions has one. The table "merge" is timed here as well, and so
-# is ring_buffer_benchmark, in kernels that are programs of this machine.
+# The guests are emulated and count instructions, so that a second run has the same
+# results; with ACCEL=kvm they measure time. The tables "cpus" and "quiet" always measure
+# time: they need several CPUs, and a guest that counts instructions has one. The table
+# "merge" is timed on this machine, and so is ring_buffer_benchmark, in kernels that run as
+# programs of this machine.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# packages.sh [only] [MARK...]: install what is missing of packages.txt: what has no
-# mark or the mark "always" there, unless "only" is said, and what has one of these.
-# Root is needed only if something is.
+# packages.sh [only] [MARK...]: install those packages of packages.txt that are missing:
+# the packages with one of these marks there and, without "only", those with no mark or the
+# mark "always". It needs root only if a package is missing.
 
 . "$(dirname "$0")/../shared/start.sh"
 

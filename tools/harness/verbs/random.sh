@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # random.sh: random operations on the mapped ring buffer in a guest, see
-# ../random/main.c. By hand, for an hour, with choices made before:
+# ../random/main.c. By hand, for an hour, with the choices of an earlier run:
 #
 #   RANDOM_SECONDS=3600 RANDOM_SEED=1234 FLAVOUR=debug tools/harness/verbs/random.sh
 #
-#   RANDOM_SECONDS=	how long, 60. It takes some more to do everything once.
-#   RANDOM_SEED=	what its choices come from; another one each time
-#   RANDOM_OPTIONS=	more for the program: 'round=N' to begin with that round
+#   RANDOM_SECONDS=	how long (default: 60), and longer until each operation has run once
+#   RANDOM_SEED=	the seed of its choices (default: another one each time)
+#   RANDOM_OPTIONS=	further options of the program: 'round=N' begins with that round
 #   SMP=		CPUs, 2
 #
 # Sourced, it only has the functions.

@@ -4,12 +4,13 @@
 # test.sh [test|quick|check|kunit|all|rest|arch NAME...]: run suites, print their results
 # in TAP as they come, then a summary, what failed and why, and "N passed, N failed".
 # A skipped test has failed, and so has one that was planned and never reported.
-# "test" takes twenty minutes; with MINUTES= it goes on with what it leaves out, and
-# begins no suite after so many. "all" takes days: "rest" is what it has beyond these.
+# "test" takes twenty minutes; with MINUTES= it goes on with the other suites, and
+# begins none after so many minutes. "all" takes days; "rest" is "all" without all of
+# these.
 #
-# What takes hours may be stopped and goes on later: "all" and "rest" keep what a
-# suite that has passed said, and do not run it again while all that the results
-# can depend on is the same.
+# "all" and "rest" may be stopped, and go on when run again: they keep the results of a
+# suite that has passed, and do not run it again while everything is the same that the
+# results can depend on.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/patch-files.sh"
@@ -120,7 +121,7 @@ suite()
 	fi
 }
 
-# aside COMMAND: it runs beside what follows; what it printed comes by joined.
+# aside COMMAND: run it in the background. "joined" waits for it and prints its output.
 aside()
 {
 	"$@" >"$work/aside" 2>"$work/aside.err" &
@@ -134,7 +135,7 @@ joined()
 	cat "$work/aside"
 }
 
-# What can go on while guests run, and makes way for them.
+# The suites that run while guests run, with a lower priority.
 without_guests()
 {
 	renice -n 10 $BASHPID >/dev/null
