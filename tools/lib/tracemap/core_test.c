@@ -852,6 +852,84 @@ static int readable(const struct tracemap *t)
 	return poll(&p, 1, 0);
 }
 
+static int percent_now(void)
+{
+	char path[200], text[16] = "";
+	int f;
+
+	snprintf(path, sizeof(path), "%s/buffer_percent", dir);
+	f = open(path, O_RDONLY);
+	check(f >= 0 && read(f, text, sizeof(text) - 1) > 0);
+	close(f);
+	return atoi(text);
+}
+
+/* In an instance of its own it waits for any event once that is idle, and looks no more. */
+static void test_own_percent(void)
+{
+	struct tracemap_options o = tracemap_default_options();
+	struct subbuf_format f = HOST_FORMAT;
+	struct tracemap_record rec;
+	struct tracemap *t = NULL;
+	int fd, i;
+
+	make_instance();
+	put_file("buffer_percent", "25\n");
+	fd = make_cpu(1);
+	o.flags = TRACEMAP_OWN;
+	check(tracemap_open(&t, dir, &o) == 0);
+	for (i = 0; i < 5; i++) {
+		check(tracemap_arm(t) == 1 << i && percent_now() == 25);
+		check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 0);
+	}
+	check(tracemap_arm(t) == 0 && percent_now() == 0);
+	check_waits(t, 0);
+	check(percent_now() == 0);
+	put_events(fd, &f, 1000, 1, 1, 0);
+	check(tracemap_wait(t, 10000) == 1);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1);
+	check(tracemap_arm(t) == 1 && percent_now() == 25);
+	check_waits(t, 0);
+	check(percent_now() == 0);
+	tracemap_set_wake_bytes(t, 0);
+	check(tracemap_arm(t) == 0 && percent_now() == 25);
+	tracemap_close(t);
+	close(fd);
+	remove_instance();
+}
+
+/* The descriptors of the caller end a wait, and what was found of them before is forgotten. */
+static void test_wait_with(void)
+{
+	struct subbuf_format f = HOST_FORMAT;
+	struct pollfd fds[TRACEMAP_WAIT_FDS + 1];
+	struct tracemap_record rec;
+	struct tracemap *t = NULL;
+	int fd, ends[2], i;
+
+	make_instance();
+	fd = make_cpu(1);
+	check(pipe(ends) == 0 && tracemap_open(&t, dir, NULL) == 0);
+	for (i = 0; i <= TRACEMAP_WAIT_FDS; i++)
+		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN, .revents = POLLIN };
+	check(tracemap_wait_with(t, fds, TRACEMAP_WAIT_FDS + 1, 0) == -EINVAL);
+	fds[TRACEMAP_WAIT_FDS - 1].fd = ends[0];
+	check(tracemap_wait_with(t, fds, TRACEMAP_WAIT_FDS, 20) == 0);
+	check(!fds[TRACEMAP_WAIT_FDS - 1].revents);
+	check(write(ends[1], "", 1) == 1);
+	check(tracemap_wait_with(t, fds, TRACEMAP_WAIT_FDS, -1) == 0);
+	check(fds[TRACEMAP_WAIT_FDS - 1].revents == POLLIN && !fds[0].revents);
+	put_events(fd, &f, 1000, 1, 1, 0);
+	check(tracemap_wait_with(t, fds, TRACEMAP_WAIT_FDS, -1) == 1);
+	check(fds[TRACEMAP_WAIT_FDS - 1].revents == POLLIN);
+	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1 && rec.ts == 1000);
+	close(ends[0]);
+	close(ends[1]);
+	tracemap_close(t);
+	close(fd);
+	remove_instance();
+}
+
 /* Part of a sub-buffer can be read, and yet there is nothing. */
 static void test_misled(void)
 {
@@ -1222,6 +1300,8 @@ static const struct {
 	{ "options that make no sense", test_options },
 	{ "poll() that is not enough", test_no_trust },
 	{ "poll() that misleads", test_misled },
+	{ "buffer_percent of its own instance", test_own_percent },
+	{ "descriptors of the caller", test_wait_with },
 	{ "what waits in a merge is not what one wakes for", test_merge_waits },
 	{ "a buffer that fills meanwhile is", test_merge_waits_by_fill },
 	{ "an observer's copies", test_observe },

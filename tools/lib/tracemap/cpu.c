@@ -14,7 +14,7 @@
 #include "read_file.h"
 #include "stats_file.h"
 
-#define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_IN_PLACE)
+#define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_IN_PLACE | TRACEMAP_OWN)
 
 /* ---- Files of tracefs ---- */
 

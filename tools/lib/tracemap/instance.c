@@ -7,12 +7,15 @@
  * not earlier, and, if one wait follows another, 10 ms late, see ring-buffer-live.rst.
  * Elsewhere poll() of trace_pipe_raw waits for buffer_percent, or, on some kernels, reports
  * that there is something when there is nothing. There the library looks at a CPU that had
- * nothing again after a time that doubles.
+ * nothing again after a time that doubles. In an instance of the caller's own it then sets
+ * buffer_percent to 0 until an event comes, so that poll() reports that event. It does not
+ * stay 0: a caller whose own wake-ups are traced would wake itself without end.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -23,6 +26,7 @@
 #include "read_file.h"
 
 #define LONGEST_LOOK_MS	64
+#define IDLE_LOOK_MS	32	/* the next look is so late: the buffers are idle */
 
 /**
  * struct tracemap - the CPUs of an instance
@@ -32,6 +36,8 @@
  * @nr: how many CPUs there are
  * @epoll: the epoll descriptor, which has all of them
  * @dir_fd: a descriptor of @dir, to read its files
+ * @percent: of an instance of the caller's own, what buffer_percent was before the library has
+ *	set it to 0; 0: it has not
  * @ahead: the memory to read ahead, which all CPUs share
  */
 struct tracemap {
@@ -41,6 +47,7 @@ struct tracemap {
 	unsigned int nr;
 	int epoll;
 	int dir_fd;
+	int percent;
 	struct ahead_room ahead;
 };
 
@@ -390,6 +397,12 @@ static int arm_waiting(struct tracemap *t, struct tracemap_cpu *cpu, int *percen
 	return watch(t, cpu, ret || cpu->poll == POLL_MISLEADS ? 0 : EPOLLIN);
 }
 
+/* The queue of a CPU depends on it, and the library itself changes it in the caller's instance. */
+static bool asks_percent(const struct tracemap *t)
+{
+	return t->options.wake_bytes || t->options.flags & TRACEMAP_OWN;
+}
+
 static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 {
 	bool late;
@@ -405,7 +418,8 @@ static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 	if (!ret)
 		return 0;
 	/* The kernel takes positions, but not now: look again soon. */
-	late = ret != -EOPNOTSUPP || (t->options.wake_bytes && ask_percent(t, percent) > 0);
+	late = ret != -EOPNOTSUPP || (asks_percent(t) && ask_percent(t, percent) > 0 &&
+				      t->options.wake_bytes);
 	return arm_by_poll(t, cpu, late, *percent);
 }
 
@@ -455,18 +469,79 @@ static int arm_all(struct tracemap *t)
 	return first;
 }
 
+static bool set_percent(const struct tracemap *t, int percent)
+{
+	int fd = tracemap__open_at(t->dir_fd, "buffer_percent", O_WRONLY | O_TRUNC);
+	bool set = fd >= 0 && dprintf(fd, "%d\n", percent) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return set;
+}
+
+/* Let poll() report the next event, where it is any event that the caller waits for. */
+static bool lower_percent(struct tracemap *t)
+{
+	int percent = 0;
+
+	if (t->options.flags & TRACEMAP_OWN && t->options.wake_bytes == 1 && !t->percent)
+		percent = buffer_percent(t);
+	if (percent <= 0 || !set_percent(t, 0))
+		return false;
+	t->percent = percent;
+	return true;
+}
+
+/* An event has come, or the caller no longer waits for any event. */
+static void restore_percent(struct tracemap *t)
+{
+	bool busy = t->options.wake_bytes != 1;
+	unsigned int i;
+
+	for (i = 0; t->percent && i < t->nr && !busy; i++)
+		busy = t->cpus[i]->fetched == FETCHED_MORE;
+	if (t->percent && busy && set_percent(t, t->percent))
+		t->percent = 0;
+}
+
+/* The same as arm_all(), which it calls, in an instance where buffer_percent may be changed. */
+static int arm(struct tracemap *t)
+{
+	int ms;
+
+	restore_percent(t);
+	ms = arm_all(t);
+	return ms >= IDLE_LOOK_MS && lower_percent(t) ? arm_all(t) : ms;
+}
+
+/* Poll the descriptors of the caller as well; they are copied, behind the one of all CPUs. */
+static int poll_with(const struct tracemap *t, struct pollfd *fds, unsigned int nr, int ms)
+{
+	struct pollfd all[1 + TRACEMAP_WAIT_FDS] = { { .fd = t->epoll, .events = POLLIN } };
+	int n;
+
+	memcpy(all + 1, fds, nr * sizeof(*fds));
+	n = poll(all, nr + 1, ms);
+	if (n >= 0)
+		memcpy(fds, all + 1, nr * sizeof(*fds));
+	return n < 0 ? -errno : n;
+}
+
 /*
  * Note which CPUs poll() says have something. Returns 1 if that is certain for one of them,
  * 0 if there is none, or only such where the library has to look first.
  */
-static int collect(struct tracemap *t, int ms)
+static int collect(struct tracemap *t, struct pollfd *fds, unsigned int nr, int ms)
 {
 	struct epoll_event events[64];
-	int i, sure = 0;
-	int n = epoll_wait(t->epoll, events, ARRAY_SIZE(events), ms);
+	int i, n = nr ? poll_with(t, fds, nr, ms) : 0, sure = 0;
 
+	if (n >= 0) {
+		n = epoll_wait(t->epoll, events, ARRAY_SIZE(events), nr ? 0 : ms);
+		n = n < 0 ? -errno : n;
+	}
 	if (n < 0)
-		return -errno;
+		return n;
 	for (i = 0; i < n; i++) {
 		struct tracemap_cpu *cpu = events[i].data.ptr;
 
@@ -510,13 +585,36 @@ static int shorter(int64_t a, int64_t b)
 	return ms > INT_MAX ? INT_MAX : ms;
 }
 
-int tracemap_wait(struct tracemap *t, int timeout_ms)
+/* Forget what the last call has found. */
+static void clear_fds(struct pollfd *fds, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		fds[i].revents = 0;
+}
+
+static bool any_ready(const struct pollfd *fds, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (fds[i].revents)
+			return true;
+	}
+	return false;
+}
+
+int tracemap_wait_with(struct tracemap *t, struct pollfd *fds, unsigned int nr, int timeout_ms)
 {
 	int64_t end = now_ms() + timeout_ms;
 
+	if (nr > TRACEMAP_WAIT_FDS)
+		return -EINVAL;
+	clear_fds(fds, nr);
 	for (;;) {
 		int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
-		int ms = arm_all(t), ret;
+		int ms = arm(t), ret;
 
 		if (ms < 0)
 			return ms;
@@ -524,14 +622,24 @@ int tracemap_wait(struct tracemap *t, int timeout_ms)
 			return 1;
 		if (timeout_ms >= 0 && left < 0)
 			left = 0;
-		ret = collect(t, shorter(ms ? ms : -1, left));
+		ret = collect(t, fds, nr, shorter(ms ? ms : -1, left));
 		if (ret)
 			return ret;
 		if (look(t))
 			return 1;
-		if (timeout_ms >= 0 && now_ms() >= end)
+		if (any_ready(fds, nr) || (timeout_ms >= 0 && now_ms() >= end))
 			return 0;
 	}
+}
+
+int tracemap_wait(struct tracemap *t, int timeout_ms)
+{
+	return tracemap_wait_with(t, NULL, 0, timeout_ms);
+}
+
+void tracemap_set_wake_bytes(struct tracemap *t, uint64_t bytes)
+{
+	t->options.wake_bytes = bytes;
 }
 
 int tracemap_fd(const struct tracemap *t)
@@ -541,7 +649,7 @@ int tracemap_fd(const struct tracemap *t)
 
 int tracemap_arm(struct tracemap *t)
 {
-	int ms = arm_all(t), ret = 0;
+	int ms = arm(t), ret = 0;
 
 	if (ms < 0)
 		return ms;
@@ -549,6 +657,6 @@ int tracemap_arm(struct tracemap *t)
 		return 1;
 	/* Note what poll() says now: the next call sees whether it was true. */
 	if (any_by_poll(t))
-		ret = collect(t, 0);
+		ret = collect(t, NULL, 0, 0);
 	return ret < 0 ? ret : ms;
 }

@@ -50,6 +50,11 @@
 extern "C" {
 #endif
 
+struct pollfd;
+
+/* How many descriptors of the caller a wait takes, see tracemap_wait_with() */
+#define TRACEMAP_WAIT_FDS		15
+
 /* From linux/trace_mmap.h and linux/trace_live.h */
 struct trace_buffer_meta;
 struct trace_live_index;
@@ -77,6 +82,7 @@ enum {
 	/* In struct tracemap_options. */
 	TRACEMAP_FROM_NOW	= 1 << 0, /* pass over the events that are there already */
 	TRACEMAP_IN_PLACE	= 1 << 1, /* observe without a copy, see tracemap_cpu_accept() */
+	TRACEMAP_OWN		= 1 << 2, /* buffer_percent may be changed, see tracemap_wait() */
 
 	/* In struct tracemap_record and struct tracemap_batch. */
 	TRACEMAP_RESET		= 1 << 8, /* the buffer was emptied right before */
@@ -93,7 +99,8 @@ enum {
  * @way: how to read, see libtracemap(3)
  * @flags: TRACEMAP_FROM_NOW passes over the events that are there already; unless the
  *	buffer is observed, this consumes them. TRACEMAP_IN_PLACE observes without a copy,
- *	see tracemap_cpu_accept()
+ *	see tracemap_cpu_accept(). TRACEMAP_OWN says that nobody else uses the instance, so
+ *	that tracemap_wait() may change its buffer_percent
  * @nr_cpus: how many numbers @cpus holds; 0 for all CPUs that have a buffer
  * @cpus: which CPUs to open, by number; each of them must have a buffer
  * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for the
@@ -605,7 +612,9 @@ int tracemap_until_now(struct tracemap *t);
  * Take all there is, then wait. The wait ends when as many bytes of a CPU are unread as
  * @wake_bytes of the options says, or, if that is 0, when the instance's buffer_percent
  * is reached. Where the kernel can only do the latter, and neither is 0, the call looks
- * at the buffers after 1, 2, 4 and so on up to 64 milliseconds.
+ * at the buffers after 1, 2, 4 and so on up to 64 milliseconds. With TRACEMAP_OWN, and a
+ * @wake_bytes of 1, it does so for 32 milliseconds only. Then it sets buffer_percent to 0, and
+ * sleeps until an event comes; the next call after that sets what it was before.
  *
  * If the caller still holds something of a CPU, such as half a batch, that CPU does not
  * end the wait, unless this is so for all CPUs: the caller waits for the others. A CPU
@@ -619,6 +628,32 @@ int tracemap_until_now(struct tracemap *t);
  *   /proc/sys/fs/epoll/max_user_watches.
  */
 int tracemap_wait(struct tracemap *t, int timeout_ms);
+
+/**
+ * tracemap_wait_with - wait until a CPU has something, or a descriptor of the caller is ready
+ * @t: the handle
+ * @fds: descriptors, as poll(2) takes them, such as those of signals or of a timer
+ * @nr: how many there are, up to TRACEMAP_WAIT_FDS
+ * @timeout_ms: as for tracemap_wait()
+ *
+ * This is tracemap_wait() for a program that waits for other things, too. The revents of @fds
+ * say which are ready; all are 0 where there was no need to wait.
+ *
+ * Return: 1 if there is something, as tracemap_wait() says; 0 if there is not, but a descriptor
+ * is ready or the time is over; or a negative errno, one of those of tracemap_wait() or
+ * * -EINVAL - There are too many descriptors.
+ */
+int tracemap_wait_with(struct tracemap *t, struct pollfd *fds, unsigned int nr, int timeout_ms);
+
+/**
+ * tracemap_set_wake_bytes - change how many unread bytes end the waits that follow
+ * @t: the handle
+ * @bytes: as @wake_bytes of the options
+ *
+ * A program that has taken everything may sleep until there is any event, and then let the
+ * buffers fill for a while.
+ */
+void tracemap_set_wake_bytes(struct tracemap *t, uint64_t bytes);
 
 /**
  * tracemap_fd - a descriptor for poll(2) or epoll(7) of the caller
