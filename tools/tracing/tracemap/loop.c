@@ -3,7 +3,9 @@
  * Read until something ends it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,7 +18,6 @@
 #include "stop.h"
 
 #define NS_PER_MS	1000000
-#define CHILD_MS	100	/* SIGCHLD ends the wait, unless it comes right before that */
 
 /* ---- CPUs ---- */
 
@@ -140,20 +141,53 @@ bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *ver
 	return all;
 }
 
+/* The shorter of two times, where a negative one is for ever. */
+static int shorter(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* How long to sleep: until the time ends, or for a look at the CPUs that the kernel cannot report. */
 int loop_timeout(const struct loop *loop, int ms)
 {
 	uint64_t now = now_ns(), left;
 
+	if (loop->online.told < 0)
+		ms = shorter(ms, LOOP_CPUS_MS);
 	if (!loop->deadline)
 		return ms;
 	left = now < loop->deadline ? (loop->deadline - now) / NS_PER_MS + 1 : 0;
-	return left < (uint64_t)ms ? (int)left : ms;
+	return shorter(ms, left < INT_MAX ? (int)left : INT_MAX);
+}
+
+int loop_wait(struct loop *loop, struct tracemap *t, struct pollfd *own, unsigned int nr, int ms)
+{
+	struct pollfd fds[LOOP_FDS + LOOP_OWN_FDS] = {
+		{ .fd = stop_fd, .events = POLLIN },
+		{ .fd = loop->child.fd, .events = POLLIN },
+		/* Only who reads the CPUs looks which there are. */
+		{ .fd = t ? loop->online.told : -1, .events = POLLIN },
+	};
+	int ret;
+
+	if (nr)
+		memcpy(fds + LOOP_FDS, own, nr * sizeof(*own));
+	ms = loop_timeout(loop, ms);
+	if (t)
+		ret = tracemap_wait_with(t, fds, LOOP_FDS + nr, ms);
+	else
+		ret = poll(fds, LOOP_FDS + nr, ms) < 0 ? -errno : 0;
+	if (ret == -EINTR || (ret >= 0 && fds[0].revents))
+		stop_clear_fd();
+	for (unsigned int i = 0; i < nr; i++)
+		own[i].revents = ret < 0 ? 0 : fds[LOOP_FDS + i].revents;
+	return ret == -EINTR ? 0 : ret;
 }
 
 void loop_wait_for_child(struct loop *loop)
 {
 	while (loop->child.pid && !is_ended(loop))
-		stop_wait(loop->child.fd, loop_timeout(loop, CHILD_MS));
+		loop_wait(loop, NULL, NULL, 0, -1);
 }
 
 void loop_end(struct loop *loop)

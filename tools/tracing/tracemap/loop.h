@@ -53,13 +53,16 @@ struct loop {
 
 #define LOOP_INIT	{ .child = CHILD_NONE, .online = ONLINE_INIT }
 
+/* How many descriptors loop_wait() has, and how many the verb may have */
+enum { LOOP_FDS = 3, LOOP_OWN_FDS = 4 };
+
 /**
  * struct loop_verb - how the verb reads
  * @is_over: returns whether a limit of the verb is reached
  * @take: reads what there is, for a while. Returns a positive number if there may be more,
  *	0 if there is nothing, a negative number to end the loop
- * @sleep: waits until there is more, or for loop_timeout(). Returns a negative number to
- *	end the loop
+ * @sleep: waits until there is more, by loop_wait(). Returns a negative number to end the
+ *	loop
  * @add_cpus: begins to read CPUs that were opened. Returns a negative errno on failure
  */
 struct loop_verb {
@@ -83,6 +86,19 @@ void loop_wait_for_child(struct loop *loop);
 
 /* Returns @ms, or less if the time ends earlier. */
 int loop_timeout(const struct loop *loop, int ms);
+
+/**
+ * loop_wait - sleep until there is something to do
+ * @loop: what ends the loop. A signal, the end of the command or of the time ends the wait, and so
+ *	does a CPU that comes up
+ * @t: the buffers, see tracemap_wait_with(); NULL: they do not end the wait
+ * @own: descriptors of the verb, as poll(2) takes them
+ * @nr: how many, up to LOOP_OWN_FDS
+ * @ms: how many milliseconds at most; a negative number: as long as it takes
+ *
+ * Return: 1 if a buffer has something; 0 if anything else has ended the wait; or a negative errno
+ */
+int loop_wait(struct loop *loop, struct tracemap *t, struct pollfd *own, unsigned int nr, int ms);
 void loop_end(struct loop *loop);
 
 #endif /* _TRACEMAP_LOOP_H */

@@ -26,7 +26,7 @@
  * @trigger: what is waited for
  * @session: the instance that has the event, if one is waited for
  * @t: its buffers
- * @online: the CPUs that may have one
+ * @loop: the CPUs that may have one
  * @incomplete: a CPU is not read, said
  * @every: when the next one is due by the time, ns
  * @due: when one is due as something has happened, ns; 0: nothing has
@@ -35,7 +35,7 @@ struct snap_wait {
 	const struct snap_trigger *trigger;
 	struct session *session;
 	struct tracemap *t;
-	struct online online;
+	struct loop loop;
 	bool incomplete;
 	uint64_t every;
 	uint64_t due;
@@ -119,7 +119,7 @@ static int open_event(struct snap_wait *w)
 		ret = enable(w->session, w->trigger->when);
 	if (ret)
 		return ret;
-	online_begin(&w->online);
+	loop_begin(&w->loop);
 	ret = tracemap_open(&w->t, session_dir(w->session), &o);
 	return ret ? complain(ABOUT_BUFFER, ret, "%s", session_dir(w->session)) : 0;
 }
@@ -127,7 +127,7 @@ static int open_event(struct snap_wait *w)
 /* A CPU that was never online has no buffer; now it may have one. */
 static void add_cpus(struct snap_wait *w)
 {
-	int ret = online_changed(&w->online) ? tracemap_rescan(w->t) : 0;
+	int ret = online_changed(&w->loop.online) ? tracemap_rescan(w->t) : 0;
 
 	if (ret < 0) {
 		complain(ABOUT_BUFFER, ret, "a CPU that came online");
@@ -174,7 +174,7 @@ int snap_wait_begin(struct snap_wait **wait, const struct snap_trigger *trigger)
 	*wait = w;
 	if (!w)
 		return complain(ABOUT_BUFFER, ENOMEM, "waiting");
-	w->online = (struct online)ONLINE_INIT;
+	w->loop = (struct loop)LOOP_INIT;
 	w->trigger = trigger;
 	ret = trigger->when ? open_event(w) : 0;
 	if (ret)
@@ -204,34 +204,24 @@ static int look(struct snap_wait *w)
 	return 0;
 }
 
-/* Returns the milliseconds until something is due, or the CPUs are; -1 if nothing is. */
+/* Returns the milliseconds until something is due; -1 if nothing is. */
 static int patience(const struct snap_wait *w)
 {
 	uint64_t now = now_ns(), at = w->due ? w->due : w->every;
-	uint64_t most = w->t ? LOOP_CPUS_MS : 1000000;
-
 	if (w->due && w->every && w->every < at)
 		at = w->every;
 	if (!at)
-		return w->t ? LOOP_CPUS_MS : -1;
-	return at <= now ? 0 : (at - now) / 1000000 < most ? (at - now) / 1000000 + 1 : most;
+		return -1;
+	return at <= now ? 0 : (at - now) / 1000000 < 1000000 ? (at - now) / 1000000 + 1 : 1000000;
 }
 
 /* Returns 0, or a negative errno that was reported. */
 static int sleep_till_more(struct snap_wait *w)
 {
 	/* Events that come until something is due make no other snapshot: they can wait. */
-	bool asks = w->t && !w->due;
-	int ms = patience(w), again = asks ? tracemap_arm(w->t) : 0;
+	int ret = loop_wait(&w->loop, w->due ? NULL : w->t, NULL, 0, patience(w));
 
-	if (again < 0)
-		return complain(ABOUT_BUFFER, again, "--when");
-	if (again && (ms < 0 || again < ms))
-		ms = again;
-	again = stop_wait_any(asks ? tracemap_fd(w->t) : -1, w->online.told, ms);
-	if (again < 0 && again != -EINTR)
-		return complain(ABOUT_BUFFER, again, "poll");
-	return 0;
+	return ret < 0 ? complain(ABOUT_BUFFER, ret, "--when") : 0;
 }
 
 int snap_wait_next(struct snap_wait *w)
@@ -260,7 +250,7 @@ int snap_wait_end(struct snap_wait *w)
 	if (!w)
 		return 0;
 	tracemap_close(w->t);
-	online_end(&w->online);
+	loop_end(&w->loop);
 	ret = session_close(w->session) || w->incomplete;
 	free(w);
 	return ret;

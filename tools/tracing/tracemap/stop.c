@@ -97,14 +97,13 @@ void stop_clear_fd(void)
 		;
 }
 
-int stop_wait_any(int fd, int other, int ms)
+int stop_wait(int fd, int ms)
 {
 	struct pollfd p[] = {
 		{ .fd = stop_fd, .events = POLLIN },
 		{ .fd = fd, .events = POLLIN },
-		{ .fd = other, .events = POLLIN },
 	};
-	int n = poll(p, 3, ms);
+	int n = poll(p, 2, ms);
 
 	if (n < 0)
 		n = -errno;

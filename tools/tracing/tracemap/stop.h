@@ -20,17 +20,12 @@ void stop_forget(void);		/* the signals that came until now were not for the pro
 void stop_clear_fd(void);	/* make stop_fd unreadable again */
 
 /*
- * Wait until one of these, which may be -1, is readable, or a signal has come since stop_fd was
+ * Wait until @fd, which may be -1, is readable, or a signal has come since stop_fd was
  * last cleared, or @ms milliseconds have passed; -1: no limit. A signal that comes right before
  * the call ends it, too, unlike nanosleep() and the like. Returns what poll() returns, or a
  * negative errno, and clears stop_fd.
  */
-int stop_wait_any(int fd, int other, int ms);
-
-static inline int stop_wait(int fd, int ms)
-{
-	return stop_wait_any(fd, -1, ms);
-}
+int stop_wait(int fd, int ms);
 
 void stop_reset(void);		/* restore all signals, for a child before its exec */
 

@@ -3,11 +3,11 @@
  * tracemap stream: print events as they happen, all CPUs in the order of time.
  */
 #include <errno.h>
+#include <poll.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,10 +38,6 @@
 #define LITTLE		256	/* events */
 #define LITTLE_WAIT_MS	10
 
-/* When tracemap_arm() asks for the next look after this time, the buffers are idle. */
-#define IDLE_LOOK_MS	32
-#define BUSY_PERCENT	"50"	/* the kernel's default */
-
 #define NR_BEGUN	65536	/* -C takes no CPU with a larger number */
 
 struct options {
@@ -65,12 +61,10 @@ struct stream {
 	struct output out;
 	struct loop loop;
 	regex_t until;
-	int epoll;
 	unsigned long long taken;	/* events, by the last turn */
 	unsigned long long events;
 	unsigned long long lost;
 	struct losses losses;
-	bool tells_each;		/* buffer_percent is 0 */
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
 	bool enough;			/* count, size or match reached */
@@ -228,43 +222,6 @@ static bool take(struct stream *s, int signals, unsigned long long budget)
 	return true;
 }
 
-/*
- * Without a live index poll() waits for buffer_percent, and the library looks at the buffers more
- * and more rarely. In an instance of its own, the stream makes poll() report the next event when
- * the buffers are idle, and then lets it wait for more again: if poll() reported each event, the
- * stream would wake itself without end. In another instance buffer_percent stays as its consumers
- * want it, and the stream looks at the buffers 16 times a second: besides poll(), only a blocking
- * read(2) waits for any event, which would take a thread for each CPU. Returns whether it has
- * changed buffer_percent.
- */
-static bool tell_each(struct stream *s, bool each)
-{
-	if (s->tells_each == each || !session_is_own(s->session) ||
-	    session_try(s->session, "buffer_percent", each ? "0" : BUSY_PERCENT))
-		return false;
-	s->tells_each = each;
-	return true;
-}
-
-/* Returns how long to sleep: until something is due. */
-static int patience(struct stream *s)
-{
-	int timeout = tracemap_merge_timeout(s->m, loop_timeout(&s->loop, LOOP_CPUS_MS));
-	int again = tracemap_arm(s->t);
-
-	if (again >= IDLE_LOOK_MS && tell_each(s, true))
-		again = tracemap_arm(s->t);
-	if (again < 0)
-		reading_failed(s, again);
-	return again && again < timeout ? again : timeout;
-}
-
-/* Has the reader of the output gone, even though there is nothing to write? */
-static bool output_is_closed(const struct stream *s, const struct epoll_event *event)
-{
-	return event->data.fd == s->out.fd && event->events & (EPOLLERR | EPOLLHUP);
-}
-
 /* Also print calls that wait for the next event, as there is none now. */
 static int flush(struct stream *s)
 {
@@ -280,23 +237,18 @@ static int flush(struct stream *s)
 
 static void sleep_till_more(struct stream *s)
 {
-	struct epoll_event events[4];
-	int n, timeout;
+	struct pollfd out = { .fd = s->out.fd };	/* its reader may go */
+	int ret;
 
 	if (!s->out_error)
 		s->out_error = flush(s);
 	if (!may_go_on(s, 0))
 		return;
-	timeout = patience(s);
-	if (!may_go_on(s, 0))
-		return;
-	n = epoll_wait(s->epoll, events, 4, timeout);
-	for (int i = 0; i < n; i++) {
-		if (output_is_closed(s, &events[i]))
-			s->out_error = -EPIPE;
-		else if (events[i].data.fd == stop_fd)
-			stop_clear_fd();
-	}
+	ret = loop_wait(&s->loop, s->t, &out, 1, tracemap_merge_timeout(s->m, -1));
+	if (ret < 0)
+		reading_failed(s, ret);
+	if (out.revents)
+		s->out_error = -EPIPE;
 }
 
 /* Wait until there is more to print; @before: when output was last written, in ms. */
@@ -321,8 +273,6 @@ static int take_turn(void *arg)
 
 	take(s, 0, TURN);
 	s->taken = s->events - before;
-	if (s->taken)
-		tell_each(s, false);
 	return s->taken == TURN;
 }
 
@@ -451,7 +401,8 @@ static int open_buffers(struct stream *s)
 	int ret;
 
 	options.way = s->opt.sel.way;
-	options.flags = s->opt.from_now ? TRACEMAP_FROM_NOW : 0;
+	options.flags = (s->opt.from_now ? TRACEMAP_FROM_NOW : 0) |
+			(session_is_own(s->session) ? TRACEMAP_OWN : 0);
 	options.nr_cpus = s->opt.sel.nr_cpus;
 	options.cpus = s->opt.sel.cpus;
 	loop_begin(&s->loop);
@@ -460,34 +411,6 @@ static int open_buffers(struct stream *s)
 		return buffers_refused(ret, dir, dir, &options);
 	ret = begin_merge(s);
 	return ret < 0 ? complain(ABOUT_BUFFER, ret, "merging") : 0;
-}
-
-static int watch(struct stream *s, int fd, unsigned int events)
-{
-	struct epoll_event event = { .events = events, .data.fd = fd };
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-static int watch_all(struct stream *s)
-{
-	int ret;
-
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0)
-		return complain(ABOUT_BUFFER, errno, "epoll");
-	ret = watch(s, stop_fd, EPOLLIN);
-	if (!ret)
-		ret = watch(s, tracemap_fd(s->t), EPOLLIN);
-	if (!ret && s->loop.child.fd >= 0)
-		ret = watch(s, s->loop.child.fd, EPOLLIN);
-	if (!ret && s->loop.online.told >= 0)
-		ret = watch(s, s->loop.online.told, EPOLLIN);
-	if (ret)
-		return complain(ABOUT_BUFFER, ret, "epoll");
-	/* A file is always ready, and cannot be watched. */
-	watch(s, s->out.fd, 0);
-	return 0;
 }
 
 static void print_header(struct stream *s)
@@ -528,10 +451,7 @@ static int start(struct stream *s)
 	output_never_wait(&s->out);
 	losses_begin(&s->losses, s->t);
 	s->drops_new_events = drops_new_events(s->session);
-	ret = watch_all(s);
-	if (!ret)
-		ret = session_trace(s->session, true);
-	return ret;
+	return session_trace(s->session, true);
 }
 
 static int run(struct stream *s)
@@ -568,8 +488,6 @@ static int clean_up(struct stream *s, int status)
 	tracemap_merge_free(s->m);
 	tracemap_close(s->t);
 	tracemap_decoder_free(s->decoder);
-	if (s->epoll >= 0)
-		close(s->epoll);
 	losses_end(&s->losses);
 	output_free(&s->out);
 	if (session_close(s->session) && status == EXIT_OK)
@@ -657,7 +575,6 @@ int cmd_stream(int argc, char **argv)
 	struct stream s = {
 		.loop = LOOP_INIT,
 		.out = { .fd = STDOUT_FILENO },
-		.epoll = -1,
 	};
 	int ret = parse_options(&s, argc, argv);
 	int status = EXIT_USAGE;

@@ -7,6 +7,7 @@
  * table: not each event.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -453,24 +454,24 @@ static bool take_input(struct top *top, const struct pollfd *signals, const stru
 	return signals->revents || keys->revents;
 }
 
-/* Wait for @ms at most, and do what the user and the reader of the output ask for. */
-static void look_around(struct top *top, int ms)
+/*
+ * Wait for @ms at most, and do what the user and the reader of the output ask for. A buffer ends
+ * the wait unless @t is NULL.
+ */
+static void look_around(struct top *top, struct tracemap *t, int ms)
 {
 	struct pollfd fds[] = {
-		{ .fd = stop_fd, .events = POLLIN },
-		{ .fd = ms ? tracemap_fd(top->t) : -1, .events = POLLIN },
-		{ .fd = top->loop.child.fd, .events = POLLIN },
 		{ .fd = top->screen.screen.signals, .events = POLLIN },
 		{ .fd = top->keys ? STDIN_FILENO : -1, .events = POLLIN },
 		{ .fd = STDOUT_FILENO, .events = 0 },	/* its reader may go */
 	};
+	int ret = loop_wait(&top->loop, t, fds, 3, ms);
 
-	if (poll(fds, 6, ms) <= 0)
-		return;
-	stop_clear_fd();
-	if (fds[5].revents & (POLLERR | POLLHUP))
+	if (ret < 0)
+		reading_failed(top, -1, ret);
+	if (fds[2].revents & (POLLERR | POLLHUP))
 		top->out_error = -EPIPE;
-	else if (take_input(top, &fds[3], &fds[4]) && top->form == FORM_SCREEN && !top->quit)
+	else if (take_input(top, &fds[0], &fds[1]) && top->form == FORM_SCREEN && !top->quit)
 		top->out_error = show(top);
 }
 
@@ -490,31 +491,25 @@ static int take_turn(void *arg)
 	if (due)
 		end_interval(top);
 	if (ret > 0 && !is_over(top))
-		look_around(top, 0);
+		look_around(top, NULL, 0);
 	return ret;
 }
 
-static int patience(struct top *top)
+/* Until the next table is due, or the merge is. */
+static int patience(const struct top *top)
 {
-	uint64_t now = now_ns();
-	int ms = top->next > now ? (top->next - now + 999999) / 1000000 : 0;
-	int again = tracemap_arm(top->t);
+	uint64_t now = now_ns(), left = top->next > now ? (top->next - now + 999999) / 1000000 : 0;
+	int ms = left < INT_MAX ? (int)left : INT_MAX;
 
-	if (again < 0)
-		reading_failed(top, -1, again);
-	ms = loop_timeout(&top->loop, ms < LOOP_CPUS_MS ? ms : LOOP_CPUS_MS);
-	if (top->m)
-		ms = tracemap_merge_timeout(top->m, ms);
-	return again > 0 && again < ms ? again : ms;
+	return top->m ? tracemap_merge_timeout(top->m, ms) : ms;
 }
 
 static int wait_for_more(void *arg)
 {
 	struct top *top = arg;
-	int ms = patience(top);
 
-	if (!top->error && !stop_signals())
-		look_around(top, ms);
+	if (!stop_signals())
+		look_around(top, top->t, patience(top));
 	return 0;
 }
 
@@ -588,7 +583,7 @@ static int open_instance(struct top *top)
 	int ret;
 
 	options.way = any ? TRACEMAP_OBSERVE : top->opt.sel.way;
-	options.flags = own ? 0 : TRACEMAP_FROM_NOW;
+	options.flags = own ? TRACEMAP_OWN : TRACEMAP_FROM_NOW;
 	options.nr_cpus = top->opt.sel.nr_cpus;
 	options.cpus = top->opt.sel.cpus;
 	/* 0, as buffer_percent says: so, too, where the CPUs' buffers differ */
