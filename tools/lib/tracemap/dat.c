@@ -243,7 +243,7 @@ static int fetch(struct dat_track *track)
 	/* Only an observer counts the events after the damage. */
 	if (ret == -EBADMSG && !track->dat->observes)
 		track->dat->damaged = true;
-	track->unsure |= ret < 0;
+	track->unsure |= ret < 0 && ret != -ENODATA;
 	if (ret <= 0)
 		track->batch = NULL;
 	return ret;

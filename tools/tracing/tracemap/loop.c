@@ -148,7 +148,7 @@ static int shorter(int a, int b)
 }
 
 /* How long to sleep: until the time ends, or for a look at the CPUs that the kernel cannot report. */
-int loop_timeout(const struct loop *loop, int ms)
+static int timeout(const struct loop *loop, int ms)
 {
 	uint64_t now = now_ns(), left;
 
@@ -172,7 +172,7 @@ int loop_wait(struct loop *loop, struct tracemap *t, struct pollfd *own, unsigne
 
 	if (nr)
 		memcpy(fds + LOOP_FDS, own, nr * sizeof(*own));
-	ms = loop_timeout(loop, ms);
+	ms = timeout(loop, ms);
 	if (t)
 		ret = tracemap_wait_with(t, fds, LOOP_FDS + nr, ms);
 	else

@@ -84,9 +84,6 @@ bool loop_run(struct loop *loop, struct tracemap *t, const struct loop_verb *ver
 /* Nothing is read any more: wait until the command has ended, or something else ends it. */
 void loop_wait_for_child(struct loop *loop);
 
-/* Returns @ms, or less if the time ends earlier. */
-int loop_timeout(const struct loop *loop, int ms);
-
 /**
  * loop_wait - sleep until there is something to do
  * @loop: what ends the loop. A signal, the end of the command or of the time ends the wait, and so

@@ -29,6 +29,7 @@
 enum {
 	TICK_MS		= 250,	/* how far the file of a killed recorder may be behind */
 	STALE_MS	= 1000,	/* the same, where all there is should not be read often */
+	NAP_MS		= 10,	/* no buffer fills in this time */
 };
 
 struct request {
@@ -54,12 +55,12 @@ struct run {
 	struct loop loop;
 	double started;
 	double ticked;
-	double looked;		/* at the counters */
 	double took_all;
-	uint64_t quarter;	/* bytes of a CPU's buffer */
-	bool by_copy;		/* read(2), see recording_fill() */
-	bool by_looking;	/* tracemap_fd() does not tell when a quarter is there */
-	bool by_poll;		/* but poll() does, when a part of the buffer is there */
+	uint64_t enough;	/* bytes of a CPU that end a wait; 0: as buffer_percent says */
+	bool by_copy;		/* read(2), see recording_pull() */
+	bool any_event;		/* ends the wait while nothing comes, see how_to_wait() */
+	bool naps;		/* buffer_percent is that of another program, and no use */
+	bool idle;		/* there was nothing when all was taken last */
 	bool more;		/* some CPU had its whole turn when all were asked last */
 	bool fresh;		/* something was taken since the last look at the counters */
 	bool terminal;		/* progress is shown */
@@ -193,21 +194,30 @@ static bool has_live_index(const struct run *run)
 }
 
 /*
- * Whether poll() of trace_pipe_raw waits for a part of the buffer, as buffer_percent says,
- * that leaves room for what is written until it was taken. Before Linux 6.1 it does not:
- * wait_by_poll() finds that out.
+ * While events come, a wait ends when a quarter of a buffer is there, so that there is room for
+ * what is written until that was taken. Where no event comes, any event ends it: what is in the
+ * buffers of an instance of its own is lost if the recorder is killed. Another program's instance
+ * stays, and without a live index only buffer_percent ends a wait there; if it is 0, or nearly the
+ * whole buffer, the recorder naps instead.
  */
-static bool polls_for_part(struct session *session)
+static void how_to_wait(struct run *run, uint64_t quarter)
 {
 	char *percent;
 	int part;
 
-	if (session_is_own(session))
-		session_try(session, "buffer_percent", "25");
-	percent = session_get(session, "buffer_percent");
+	run->by_copy = tracemap_cpu_way(tracemap_get_cpu(run->t, 0)) == TRACEMAP_READ;
+	run->any_event = true;
+	if (!run->by_copy && has_live_index(run)) {
+		run->enough = quarter;
+		return;
+	}
+	if (session_is_own(run->session))
+		return;
+	percent = session_get(run->session, "buffer_percent");
 	part = percent ? atoi(percent) : 0;
 	free(percent);
-	return part > 0 && part <= 50;
+	run->naps = part <= 0 || part > 50;
+	run->any_event = run->naps;
 }
 
 static int open_buffers(struct run *run)
@@ -219,16 +229,14 @@ static int open_buffers(struct run *run)
 	o.way = run->request->selection.way;
 	o.nr_cpus = run->request->selection.nr_cpus;
 	o.cpus = run->request->selection.cpus;
+	o.flags = session_is_own(run->session) ? TRACEMAP_OWN : 0;
 	loop_begin(&run->loop);
-	/* When it is so full it is time to come, and early enough. */
-	run->quarter = session_quarter_of_buffer(run->session) ?: 65536;
-	o.wake_bytes = run->quarter;
+	/* An instance that was there keeps what it has. */
+	session_try(run->session, "buffer_percent", "25");
 	ret = tracemap_open(&run->t, dir, &o);
 	if (ret)
 		return buffers_refused(ret, dir, dir, &o);
-	run->by_copy = tracemap_cpu_way(tracemap_get_cpu(run->t, 0)) == TRACEMAP_READ;
-	run->by_looking = run->by_copy || !has_live_index(run);
-	run->by_poll = run->by_looking && polls_for_part(run->session);
+	how_to_wait(run, session_quarter_of_buffer(run->session) ?: 65536);
 	return 0;
 }
 
@@ -319,21 +327,30 @@ static int read_failed(struct run *run, int error, int cpu)
 	return complain(ABOUT_BUFFER, error, "CPU %d", cpu);
 }
 
+/* Returns 0 if it can go on after recording_pull() has returned @ret, or a negative errno, said. */
+static int check_pull(struct run *run, const struct track *track, int ret)
+{
+	if (recording_error(&run->recording))
+		return write_failed(run);
+	/* What is damaged has been written as it is, and is passed. */
+	if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
+		return read_failed(run, ret, tracemap_cpu_number(track->cpu));
+	return 0;
+}
+
 /* Take of each CPU. Returns how many sub-buffers came, or a negative errno, said. */
-static int pull_all(struct run *run, enum recording_share share)
+static int pull_all(struct run *run, bool whole)
 {
 	struct recording *r = &run->recording;
 	int sum = 0;
 
 	run->more = false;
 	for (unsigned int i = 0; i < r->nr_tracks; i++) {
-		int ret = recording_pull(r->tracks[i], share);
+		int ret = recording_pull(r->tracks[i], whole);
+		int failed = check_pull(run, r->tracks[i], ret);
 
-		if (recording_error(r))
-			return write_failed(run);
-		/* What is damaged has been written as it is, and is passed. */
-		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
-			return read_failed(run, ret, tracemap_cpu_number(r->tracks[i]->cpu));
+		if (failed)
+			return failed;
 		run->more |= ret >= DAT_TURN_MAX;
 		/* After a signal there may be more. */
 		sum += ret > 0 ? ret : ret == -EBADMSG || ret == -EINTR;
@@ -344,21 +361,19 @@ static int pull_all(struct run *run, enum recording_share share)
 
 /* ---- Going on ---- */
 
-static int take_all(struct run *run)
-{
-	run->took_all = now();
-	return pull_all(run, RECORDING_TURN);
-}
-
 /*
  * Returns whether there may be more now, or a negative errno, said. A buffer that is filling
  * slowly is left to become fuller.
  */
 static int take(struct run *run)
 {
-	bool not_all = run->by_copy && now() - run->took_all < STALE_MS / 1000.0;
-	int ret = not_all ? pull_all(run, RECORDING_WHOLE) : take_all(run);
+	bool whole = run->by_copy && !run->idle && now() - run->took_all < STALE_MS / 1000.0;
+	int ret = pull_all(run, whole);
 
+	if (ret >= 0 && !whole) {
+		run->took_all = now();
+		run->idle = !ret;
+	}
 	return ret < 0 ? ret : run->more;
 }
 
@@ -370,18 +385,12 @@ static void gone(struct run *run)
 	record_end_gone(&run->end);
 }
 
-/*
- * The counters are files to read, for each CPU. If nothing was taken since the last look, they
- * have little news: what other consumers took, and what was dropped.
- */
+/* The counters are files to read, for each CPU: not if nothing was taken since. */
 static void tell_progress(struct run *run)
 {
 	struct tracemap_dat_figures sums;
 
-	if (!run->fresh && run->ticked - run->looked < STALE_MS / 1000.0)
-		return;
 	run->fresh = false;
-	run->looked = run->ticked;
 	tracemap_dat_figures(run->recording.dat, &sums);
 	if (!run->terminal)
 		return;
@@ -390,12 +399,12 @@ static void tell_progress(struct run *run)
 	fprintf(stderr, ", %.0f s\33[K", run->ticked - run->started);
 }
 
-/* Now and then. While no event comes, only poll() tells that a reader has ended. */
+/* Now and then, while there are events. */
 static void tick(struct run *run)
 {
 	double at = now();
 
-	if (at - run->ticked < TICK_MS / 1000.0)
+	if (!run->fresh || at - run->ticked < TICK_MS / 1000.0)
 		return;
 	run->ticked = at;
 	if (run->end.pipe >= 0 && sink_is_gone(run->end.pipe))
@@ -430,84 +439,26 @@ static bool is_over(void *arg)
 	return run->request->size && trace_dat_size(run->recording.dat->file) >= run->request->size;
 }
 
-/*
- * Has a buffer this part of it? That of a small buffer is less than a sub-buffer, of which
- * nothing is taken yet.
- */
-static bool any_has(const struct run *run, uint64_t part)
+/* Until what is in the buffers by now has to be in the file. */
+static int patience(const struct run *run)
 {
-	const uint64_t subbuf = run->recording.dat->page_size;
-	const uint64_t enough = part > subbuf ? part : subbuf;
+	double left = (run->by_copy ? STALE_MS : TICK_MS) / 1000.0 - (now() - run->took_all);
 
-	for (unsigned int i = 0; i < run->recording.nr_tracks; i++) {
-		if (recording_fill(run->recording.tracks[i]) >= enough)
-			return true;
-	}
-	return false;
-}
-
-/* Until a buffer fills, looking ever more seldom. */
-static int wait_for_filling(struct run *run, int ms)
-{
-	int step = 1;
-
-	for (; ms > 0 && !any_has(run, run->quarter); ms -= step) {
-		int ret = stop_wait(-1, step);
-
-		if (ret)
-			return ret < 0 ? ret : 0;
-		if (step < 16)
-			step *= 2;
-	}
-	return 0;
-}
-
-/* If it ends before a buffer fills, poll() is of no use here. */
-static int wait_by_poll(struct run *run, int ms)
-{
-	unsigned int nr = run->recording.nr_tracks;
-	struct pollfd *files = calloc(nr + 1, sizeof(*files));
-	int n;
-
-	if (!files)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < nr; i++) {
-		struct tracemap_raw raw;
-
-		tracemap_cpu_raw(run->recording.tracks[i]->cpu, &raw);
-		files[i] = (struct pollfd){ .fd = raw.fd, .events = POLLIN };
-	}
-	files[nr] = (struct pollfd){ .fd = stop_fd, .events = POLLIN };
-	n = poll(files, nr + 1, ms);
-	n = n < 0 ? -errno : n;
-	if (n > 0 && files[nr].revents)
-		stop_clear_fd();
-	else
-		run->by_poll = n <= 0 || any_has(run, run->quarter / 2);
-	free(files);
-	return n < 0 ? n : 0;
-}
-
-/* The kernel tells when a quarter is there. */
-static int wait_till_told(struct run *run, int ms)
-{
-	int again = tracemap_arm(run->t);
-
-	if (again < 0)
-		return again;
-	return stop_wait(tracemap_fd(run->t), again && again < ms ? again : ms);
+	return left > 0 ? left * 1000 + 1 : 0;
 }
 
 static int sleep_till_more(void *arg)
 {
 	struct run *run = arg;
-	int ms = loop_timeout(&run->loop, TICK_MS), ret;
+	struct pollfd pipe = { .fd = run->end.pipe };	/* its reader may go */
+	struct tracemap *t = run->naps && !run->idle ? NULL : run->t;
+	int ret;
 
-	if (run->by_poll)
-		ret = wait_by_poll(run, ms);
-	else
-		ret = run->by_looking ? wait_for_filling(run, ms) : wait_till_told(run, ms);
-	return ret < 0 && ret != -EINTR ? read_failed(run, ret, -1) : 0;
+	tracemap_set_wake_bytes(run->t, run->idle && run->any_event ? 1 : run->enough);
+	ret = loop_wait(&run->loop, t, &pipe, 1, run->idle ? -1 : t ? patience(run) : NAP_MS);
+	if (pipe.revents)
+		gone(run);
+	return ret < 0 ? read_failed(run, ret, -1) : 0;
 }
 
 static const struct loop_verb recording = {
@@ -520,68 +471,39 @@ static const struct loop_verb recording = {
 /* ---- The end ---- */
 
 /* To the end that was set. A writer may be too quick for a copy: then it is tried again. */
-static int drain_observed_cpu(struct run *run, struct track *track)
+static int drain_cpu(struct run *run, struct track *track)
 {
-	int ret = 1;
+	int ret = 1, failed;
 
 	while (ret != -ENODATA && stop_signals() < 2) {
 		if (!ret)
 			stop_wait(-1, 1);
-		ret = recording_pull(track, RECORDING_PRESENT);
-		if (recording_error(&run->recording))
-			return write_failed(run);
-		if (ret < 0 && ret != -EBADMSG && ret != -EINTR && ret != -ENODATA)
-			return read_failed(run, ret, tracemap_cpu_number(track->cpu));
+		ret = recording_pull(track, false);
+		failed = check_pull(run, track, ret);
+		if (failed)
+			return failed;
+		run->fresh = true;
 		tick(run);
 	}
 	return 0;
 }
 
-static void drain_observed(struct run *run)
+/*
+ * What is in the buffers by now; a second signal gives that up. Where another program's tracing
+ * goes on, the buffers never empty.
+ */
+static void drain(struct run *run)
 {
 	int ret;
 
+	session_trace(run->session, false);
 	if (recording_error(&run->recording))
 		return;
 	ret = tracemap_until_now(run->t);
 	if (ret)
 		read_failed(run, ret, -1);
 	for (unsigned int i = 0; !ret && i < run->recording.nr_tracks; i++)
-		ret = drain_observed_cpu(run, run->recording.tracks[i]);
-}
-
-/* Another program, or a trigger of its own, may switch tracing on again at any time. */
-static bool is_off(const struct run *run)
-{
-	return session_is_own(run->session) || session_is_off(run->session);
-}
-
-/* What has come by now, not what comes meanwhile. */
-static void drain_present(struct run *run)
-{
-	for (unsigned int i = 0; i < run->recording.nr_tracks; i++)
-		recording_until_now(run->recording.tracks[i]);
-	while (!recording_error(&run->recording) && stop_signals() < 2 &&
-	       pull_all(run, RECORDING_PRESENT) > 0)
-		tick(run);
-}
-
-/*
- * What is in the buffers still; a second signal gives that up. Where another program's tracing
- * goes on, the buffers never empty.
- */
-static void drain(struct run *run)
-{
-	bool off;
-
-	session_trace(run->session, false);
-	while ((off = is_off(run)) && !recording_error(&run->recording) && stop_signals() < 2 &&
-	       take_all(run) > 0)
-		tick(run);
-	if (!off && run->recording.dat->observes)
-		drain_observed(run);
-	else if (!off)
-		drain_present(run);
+		ret = drain_cpu(run, run->recording.tracks[i]);
 }
 
 /* What has become of it. */

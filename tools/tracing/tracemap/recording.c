@@ -13,6 +13,7 @@
 
 #include "advice.h"
 #include "buffers.h"
+#include "cpu.h"
 #include "new_file.h"
 #include "recording.h"
 #include "stats_file.h"
@@ -38,64 +39,26 @@ static uint64_t fill_of(const struct stats_text *stats)
 	return stats_file_number(stats->text, "\nbytes: ");
 }
 
-/* How many events readers have taken, or the writer has overwritten. */
-static uint64_t gone_of(const struct stats_text *stats)
+/*
+ * How many whole sub-buffers there are, and what a wait has fetched. Who reads by read(2) gets a
+ * page of its own for what is there of a sub-buffer, be it ever so little, and better asks first.
+ */
+static uint64_t whole_ones(const struct track *track)
 {
-	return stats_file_number(stats->text, "\noverrun: ") +
-	       stats_file_number(stats->text, "\nread events: ");
-}
-
-uint64_t recording_fill(const struct track *track)
-{
+	const struct subbuf_format *format = &track->recording->dat->format;
 	struct stats_text stats;
 
 	read_stats(track, &stats);
-	return fill_of(&stats);
+	return fill_of(&stats) / (format->subbuf_size - format->data_offset) +
+	       tracemap__in_hand(track->cpu);
 }
 
-void recording_until_now(struct track *track)
+int recording_pull(struct track *track, bool whole)
 {
-	struct stats_text stats;
-
-	read_stats(track, &stats);
-	track->gone = gone_of(&stats);
-	track->until = stats_file_number(stats.text, "entries: ") + track->gone;
-}
-
-/* Of the events until then, how many are there still? None, if the buffer was emptied. */
-static uint64_t present(struct track *track, const struct stats_text *stats)
-{
-	uint64_t gone = gone_of(stats);
-
-	if (gone < track->gone)		/* the counters have restarted */
-		track->until = 0;
-	track->gone = gone;
-	return gone < track->until ? track->until - gone : 0;
-}
-
-static uint64_t limit_of(struct track *track, enum recording_share share)
-{
-	const struct tracemap_dat *dat = track->recording->dat;
-	struct stats_text stats;
-	uint64_t n, left;
-
-	if (share == RECORDING_TURN || dat->observes)
-		return DAT_TURN_MAX;
-	read_stats(track, &stats);
-	n = fill_of(&stats) / (dat->format.subbuf_size - dat->format.data_offset);
-	if (share == RECORDING_WHOLE)
-		return n < DAT_TURN_MAX ? n : DAT_TURN_MAX;
-	n += 2;		/* the oldest and the newest may hold little */
-	left = present(track, &stats);
-	return left < n ? left : n;
-}
-
-int recording_pull(struct track *track, enum recording_share share)
-{
-	uint64_t limit = limit_of(track, share), n;
+	uint64_t limit = whole ? whole_ones(track) : DAT_TURN_MAX, n;
 	int ret = 1;
 
-	for (n = 0; n < limit; n++) {
+	for (n = 0; n < limit && n < DAT_TURN_MAX; n++) {
 		ret = tracemap_dat_pull(track->recording->dat, track->index, NULL);
 		if (ret <= 0)
 			break;

@@ -16,8 +16,6 @@ struct track {
 	struct tracemap_cpu *cpu;
 	unsigned int index;		/* of it */
 	int stats;			/* its per_cpu/cpuN/stats */
-	uint64_t until;			/* see recording_until_now(): all events up to then */
-	uint64_t gone;			/* how many were taken or overwritten at the last look */
 };
 
 struct recording {
@@ -54,42 +52,15 @@ int recording_refused(int error, const char *path, const char *in_the_way);
 /* There may be CPUs that were not there before. */
 int recording_add_cpus(struct recording *r, const char *dir);
 
-/*
- * Bytes of events that a CPU's buffer holds, as the kernel says in a file. Who
- * reads by read(2) gets a page of its own for what is there of a sub-buffer, be it
- * ever so little, and better asks first.
- */
-uint64_t recording_fill(const struct track *track);
-
-/*
- * RECORDING_PRESENT is for the events that have come by now. An observer calls
- * tracemap_until_now() instead.
- */
-void recording_until_now(struct track *track);
-
 /**
- * enum recording_share - how much to take of a CPU's buffer
- * @RECORDING_TURN: what there is, but no more than what is one CPU's turn
- * @RECORDING_WHOLE: the same, without the sub-buffer that is written to
- * @RECORDING_PRESENT: some of what was there at recording_until_now(), not what came since. It
- *	is to be pulled until there is nothing: a read(2) may return less than a sub-buffer.
- *	For an observer, until this returns -ENODATA
- */
-enum recording_share {
-	RECORDING_TURN,
-	RECORDING_WHOLE,
-	RECORDING_PRESENT,
-};
-
-/**
- * recording_pull - write what a CPU has
+ * recording_pull - write what a CPU has, but no more than what is one CPU's turn
  * @track: of that CPU
- * @share: how much of it
+ * @whole: without the sub-buffer that is written to
  *
- * Return: how many sub-buffers there were, or a negative errno. If it is that of
- * the file, recording_error() has it, too.
+ * Return: how many sub-buffers there were, or a negative errno: -ENODATA at the end of
+ * tracemap_until_now(). If it is that of the file, recording_error() has it, too.
  */
-int recording_pull(struct track *track, enum recording_share share);
+int recording_pull(struct track *track, bool whole);
 
 /* Why the file takes no more, for good; 0: it does. */
 static inline int recording_error(const struct recording *r)

@@ -55,68 +55,21 @@ static void kernel_tells_bytes(unsigned int n)
 	make_file(dir, "per_cpu/cpu0/stats", text);
 }
 
-static void kernel_tells_events(unsigned int unread, unsigned int overwritten, unsigned int read)
-{
-	char text[100];
-
-	snprintf(text, sizeof(text), "entries: %u\noverrun: %u\nbytes: 100\nread events: %u\n",
-		 unread, overwritten, read);
-	make_file(dir, "per_cpu/cpu0/stats", text);
-}
-
 /* Without the sub-buffer that is written to; and no more than a turn. */
 static void test_shares(void)
 {
 	const unsigned int capacity = 4096 - 16;
 
 	open_recording();
-	CHECK(!recording_pull(r.tracks[0], RECORDING_TURN));
+	CHECK(!recording_pull(r.tracks[0], false));
 	send(DAT_TURN_MAX + 30, 0);
 	kernel_tells_bytes(2 * capacity + 100);
-	CHECK(recording_fill(r.tracks[0]) == 2 * capacity + 100);
-	CHECK(recording_pull(r.tracks[0], RECORDING_WHOLE) == 2);
-	CHECK(recording_pull(r.tracks[0], RECORDING_TURN) == DAT_TURN_MAX);
+	CHECK(recording_pull(r.tracks[0], true) == 2);
+	CHECK(recording_pull(r.tracks[0], false) == DAT_TURN_MAX);
 	kernel_tells_bytes(200 * capacity);
-	CHECK(recording_pull(r.tracks[0], RECORDING_WHOLE) == 28);
+	CHECK(recording_pull(r.tracks[0], true) == 28);
 	kernel_tells_bytes(0);
 	CHECK(!recording_error(&r));
-	close_recording();
-}
-
-/*
- * What had come by then is taken though it comes in smaller parts than its bytes fill, as long
- * as the kernel says that it is there; and what has come since is not.
- */
-static void test_present(void)
-{
-	open_recording();
-	send(10, 0);
-	kernel_tells_events(5, 7, 20);
-	recording_until_now(r.tracks[0]);
-	CHECK(recording_pull(r.tracks[0], RECORDING_PRESENT) == 2);
-	kernel_tells_events(53, 7, 22);
-	CHECK(recording_pull(r.tracks[0], RECORDING_PRESENT) == 2);
-	kernel_tells_events(52, 8, 23);
-	CHECK(recording_pull(r.tracks[0], RECORDING_PRESENT) == 1);
-	kernel_tells_events(51, 8, 24);
-	CHECK(!recording_pull(r.tracks[0], RECORDING_PRESENT));
-	CHECK(recording_pull(r.tracks[0], RECORDING_TURN) == 5);
-	close_recording();
-}
-
-/* A buffer that was emptied has nothing of what was in it, and it ends if there is nothing. */
-static void test_present_emptied(void)
-{
-	open_recording();
-	send(3, 0);
-	kernel_tells_events(50, 0, 10);
-	recording_until_now(r.tracks[0]);
-	CHECK(recording_pull(r.tracks[0], RECORDING_PRESENT) == 2);
-	kernel_tells_events(3, 0, 2);
-	CHECK(!recording_pull(r.tracks[0], RECORDING_PRESENT));
-	recording_until_now(r.tracks[0]);
-	CHECK(recording_pull(r.tracks[0], RECORDING_PRESENT) == 1);
-	CHECK(!recording_pull(r.tracks[0], RECORDING_PRESENT));
 	close_recording();
 }
 
@@ -131,8 +84,6 @@ int main(int argc, char **argv)
 	to = tracefs_make(top, dir);
 	files = open_files();
 	test_shares();
-	test_present();
-	test_present_emptied();
 	CHECK(open_files() == files);
 	tracefs_remove(top, to);
 	printf("ok - recording\n");
