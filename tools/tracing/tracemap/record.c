@@ -196,9 +196,9 @@ static bool has_live_index(const struct run *run)
 /*
  * While events come, a wait ends when a quarter of a buffer is there, so that there is room for
  * what is written until that was taken. Where no event comes, any event ends it: what is in the
- * buffers of an instance of its own is lost if the recorder is killed. Another program's instance
- * stays, and without a live index only buffer_percent ends a wait there; if it is 0, or nearly the
- * whole buffer, the recorder naps instead.
+ * buffers of an instance of its own is lost if the recorder is killed. In another program's
+ * instance, only buffer_percent ends a wait by read(2) or without a live index: there the recorder
+ * looks once a second, and if buffer_percent is 0, or nearly the whole buffer, it naps instead.
  */
 static void how_to_wait(struct run *run, uint64_t quarter)
 {
@@ -439,11 +439,13 @@ static bool is_over(void *arg)
 	return run->request->size && trace_dat_size(run->recording.dat->file) >= run->request->size;
 }
 
-/* Until what is in the buffers by now has to be in the file. */
+/* Until what is in the buffers by now has to be in the file; -1: there is nothing. */
 static int patience(const struct run *run)
 {
-	double left = (run->by_copy ? STALE_MS : TICK_MS) / 1000.0 - (now() - run->took_all);
+	double left = (run->enough ? TICK_MS : STALE_MS) / 1000.0 - (now() - run->took_all);
 
+	if (run->idle && run->any_event)
+		return -1;
 	return left > 0 ? left * 1000 + 1 : 0;
 }
 
@@ -455,7 +457,7 @@ static int sleep_till_more(void *arg)
 	int ret;
 
 	tracemap_set_wake_bytes(run->t, run->idle && run->any_event ? 1 : run->enough);
-	ret = loop_wait(&run->loop, t, &pipe, 1, run->idle ? -1 : t ? patience(run) : NAP_MS);
+	ret = loop_wait(&run->loop, t, &pipe, 1, t ? patience(run) : NAP_MS);
 	if (pipe.revents)
 		gone(run);
 	return ret < 0 ? read_failed(run, ret, -1) : 0;
