@@ -208,6 +208,7 @@ static int look(struct snap_wait *w)
 static int patience(const struct snap_wait *w)
 {
 	uint64_t now = now_ns(), at = w->due ? w->due : w->every;
+
 	if (w->due && w->every && w->every < at)
 		at = w->every;
 	if (!at)
