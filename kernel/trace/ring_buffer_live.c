@@ -143,7 +143,7 @@ static struct trace_live_subbuf *rb_live_slot(struct rb_live *live, u64 generati
 static struct trace_live_subbuf *rb_live_entry(struct rb_live *live,
 					       struct buffer_page *page)
 {
-	return &live->entries[live->slots[page->live_id]];
+	return &live->entries[READ_ONCE(live->slots[page->live_id])];
 }
 
 /* The tail is about to enter @next_page. */
@@ -173,7 +173,7 @@ static void rb_live_enter(struct ring_buffer_per_cpu *cpu_buffer,
 	 */
 	smp_wmb();
 	WRITE_ONCE(entry->id, next_page->live_id);
-	live->slots[next_page->live_id] = entry - live->entries;
+	WRITE_ONCE(live->slots[next_page->live_id], entry - live->entries);
 }
 
 /* The commit is about to leave @page, which is final and all committed, for @next. */

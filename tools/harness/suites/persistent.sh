@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/persistent.sh: events that are written to a buffer in reserved memory follow the
-# events of the previous boot. The guest resets itself once, and keeps its memory.
+# suites/persistent.sh: the guest resets itself once, and its memory stays. Tests that what
+# is written to a buffer in reserved memory comes behind the events of the previous boot. The
+# guest has one CPU, as the clocks that order the events of two begin with each boot.
 
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"
@@ -10,7 +11,7 @@
 events_of_both_boots()
 {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	REBOOT=yes LIMIT=${LIMIT:-120} APPEND='reserve_mem=4M:4096:trace trace_instance=old@trace' \
+	REBOOT=yes SMP=1 LIMIT=${LIMIT:-120} APPEND='reserve_mem=4M:4096:trace trace_instance=old@trace' \
 		"$harness/verbs/guest.sh" '
 		cd /sys/kernel/tracing/instances/old || exit
 		number() { for i in $(seq 40); do echo "$1 $i" >trace_marker; done; }
