@@ -249,10 +249,19 @@ static void rb_live_given_away(struct ring_buffer_per_cpu *cpu_buffer)
 }
 
 /*
+ * Return the generation that an empty buffer begins with, and whatever comes after
+ * @index. It is beyond all places that an observer may sleep for, the last of which is
+ * the end of a whole ring behind the commit.
+ */
+static u64 rb_live_next_first(const struct trace_live_index *index)
+{
+	return index->commit_generation + index->nr_slots + 2;
+}
+
+/*
  * Writers are kept out, and the buffer is about to be emptied. Until
- * rb_live_reset_end(), first is beyond commit_generation. It is also beyond all
- * places that an observer may sleep for, the last of which is the end of a whole ring
- * behind the commit, so that every one of them is due when the buffer is empty.
+ * rb_live_reset_end(), first is beyond commit_generation, and every place that an
+ * observer sleeps for is due when the buffer is empty.
  */
 static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 {
@@ -261,8 +270,7 @@ static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 	if (!live)
 		return;
 
-	WRITE_ONCE(live->index->first, live->index->commit_generation +
-				       live->index->nr_slots + 2);
+	WRITE_ONCE(live->index->first, rb_live_next_first(live->index));
 	/*
 	 * [RESET] Pairs with CHECK: an observer that has read anything of a page that
 	 * is being cleared also sees the new first.
@@ -433,8 +441,7 @@ static void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer)
 	WRITE_ONCE(cpu_buffer->live, NULL);
 	/* As a reset does: no position of before is of a generation that comes */
 	if (live && old)
-		live->index->first = old->index->commit_generation +
-				     old->index->nr_slots + 2;
+		live->index->first = rb_live_next_first(old->index);
 	if (live)
 		rb_live_start(live);
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
