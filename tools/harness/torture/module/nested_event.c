@@ -126,22 +126,28 @@ static __always_inline void clear_trap_flag(void)
 		     : : "i" (~(long)X86_EFLAGS_TF) : "memory", "cc");
 }
 
+static __always_inline void fill_event(struct ring_buffer_event *event, unsigned int words,
+				       u32 seq)
+{
+	struct nested_payload *payload = ring_buffer_event_data(event);
+	unsigned int i;
+
+	payload->words = words;
+	for (i = 0; i < words; i++)
+		payload->seq[i] = seq;
+}
+
 /* Nothing is called between reserve and commit that is not in line. */
 static __always_inline void write_event(unsigned int words, bool discard, bool stepped)
 {
 	struct ring_buffer_event *event;
-	struct nested_payload *payload;
 	u32 seq = next_seq++;
-	unsigned int i;
 
 	if (stepped)
 		set_trap_flag();
 	event = ring_buffer_lock_reserve(buffer, offsetof(struct nested_payload, seq[words]));
 	if (event) {
-		payload = ring_buffer_event_data(event);
-		payload->words = words;
-		for (i = 0; i < words; i++)
-			payload->seq[i] = seq;
+		fill_event(event, words, seq);
 		if (discard)
 			ring_buffer_discard_commit(buffer, event);
 		else
@@ -236,19 +242,13 @@ static void write_many(unsigned int count)
 
 static void begin_event(void)
 {
-	struct nested_payload *payload;
-	unsigned int i;
-
 	begun.seq = next_seq++;
-	begun.event = ring_buffer_lock_reserve(buffer, sizeof(*payload));
+	begun.event = ring_buffer_lock_reserve(buffer, sizeof(struct nested_payload));
 	if (!begun.event) {
 		written.refused = true;
 		return;
 	}
-	payload = ring_buffer_event_data(begun.event);
-	payload->words = WORDS_MAX;
-	for (i = 0; i < WORDS_MAX; i++)
-		payload->seq[i] = begun.seq;
+	fill_event(begun.event, WORDS_MAX, begun.seq);
 }
 
 static void end_event(void)
