@@ -73,6 +73,19 @@ static inline pid_t fork_sleeper(const struct trace_instance *ti, int fd, size_t
 	return -EAGAIN;
 }
 
+/* The sleeper @pid goes on sleeping, until @nr events are written: they wake it. */
+static inline void expect_woken_by_events(struct __test_metadata *_metadata,
+					  struct trace_instance *ti, pid_t pid, size_t poller,
+					  unsigned int nr, size_t size)
+{
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(-EAGAIN, child_status(pid, STILL_WAITING_MS))
+		TH_LOG("%s", pollers[poller].name);
+	ASSERT_EQ(0, write_events(ti, nr, size));
+	EXPECT_EQ(0, child_status(pid, WOKEN_MS / 2))
+		TH_LOG("%s", pollers[poller].name);
+}
+
 /* The status of a child that is to end now. -EAGAIN, if it goes on: then it is killed. */
 static inline int ended_child(pid_t pid)
 {

@@ -386,12 +386,7 @@ TEST_F(live_wait, sleepers_are_woken_by_what_they_wait_for)
 	for (i = 0; i < NR_POLLERS; i++) {
 		ASSERT_EQ(0, watcher_wait(&self->w, 1));
 		self->pid = fork_sleeper(&self->ti, self->w.fd, i);
-		ASSERT_LT(0, self->pid);
-		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
-			TH_LOG("%s", pollers[i].name);
-		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2))
-			TH_LOG("%s", pollers[i].name);
+		expect_woken_by_events(_metadata, &self->ti, self->pid, i, 1, EVENT_SMALL);
 		ASSERT_LT(0, watch(&self->w));
 	}
 }
@@ -408,12 +403,7 @@ TEST_F(live_wait, a_position_told_on_another_cpu_is_polled_on_the_writers)
 		ASSERT_EQ(0, watcher_wait(&self->w, 1));
 		ASSERT_EQ(0, run_on_cpu(self->ti.cpu));
 		self->pid = fork_sleeper(&writers, self->w.fd, i);
-		ASSERT_LT(0, self->pid);
-		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
-			TH_LOG("%s", pollers[i].name);
-		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2))
-			TH_LOG("%s", pollers[i].name);
+		expect_woken_by_events(_metadata, &self->ti, self->pid, i, 1, EVENT_SMALL);
 		ASSERT_LT(0, watch(&self->w));
 	}
 }
@@ -428,11 +418,7 @@ TEST_F(live_wait, sleepers_are_woken_at_the_mark)
 		self->pid = fork_sleeper(&self->ti, self->w.fd, i);
 		ASSERT_LT(0, self->pid);
 		ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
-		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
-			TH_LOG("%s", pollers[i].name);
-		ASSERT_EQ(0, write_events(&self->ti, 3, EVENT_LARGE));
-		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2))
-			TH_LOG("%s", pollers[i].name);
+		expect_woken_by_events(_metadata, &self->ti, self->pid, i, 3, EVENT_LARGE);
 		ASSERT_LT(0, watch(&self->w));
 	}
 }

@@ -898,12 +898,7 @@ TEST_F(waiter, poll_wakes_up_when_there_is_enough)
 	ASSERT_EQ(0, instance_write(&self->ti, "buffer_percent", "0"));
 	for (i = 0; i < NR_POLLERS; i++) {
 		self->pid = fork_sleeper(&self->ti, self->mb.fd, i);
-		ASSERT_LT(0, self->pid);
-		ASSERT_EQ(-EAGAIN, child_status(self->pid, STILL_WAITING_MS))
-			TH_LOG("%s", pollers[i].name);
-		ASSERT_EQ(0, write_events(&self->ti, 1, EVENT_SMALL));
-		EXPECT_EQ(0, child_status(self->pid, WOKEN_MS / 2))
-			TH_LOG("%s", pollers[i].name);
+		expect_woken_by_events(_metadata, &self->ti, self->pid, i, 1, EVENT_SMALL);
 		ASSERT_EQ(0, ioctl(self->mb.fd, TRACE_MMAP_IOCTL_GET_READER));
 	}
 }
