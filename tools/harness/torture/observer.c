@@ -3,9 +3,9 @@
  * An observer of a CPU. It goes through all acts of a round.
  *
  * In an act without resets it has to see every number the writers gave out, or
- * be told exactly how many it missed, and where. A reset of running writers comes
- * at a place nobody knows: what was seen and missed before it can not be more than
- * the numbers given out, and those after it go on behind.
+ * be told exactly how many it missed, and where. The observer does not learn where a
+ * reset of running writers came: what it saw and missed before that can not be more
+ * than the numbers given out, and those after it go on behind.
  */
 #define _GNU_SOURCE
 #include <poll.h>

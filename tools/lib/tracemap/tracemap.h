@@ -99,8 +99,8 @@ enum {
  * @way: how to read, see libtracemap(3)
  * @flags: TRACEMAP_FROM_NOW passes over the events that are there already; unless the
  *	buffer is observed, this consumes them. TRACEMAP_IN_PLACE observes without a copy,
- *	see tracemap_cpu_accept(). TRACEMAP_OWN says that nobody else uses the instance, so
- *	that tracemap_wait() may change its buffer_percent
+ *	see tracemap_cpu_accept(). TRACEMAP_OWN says that the caller alone uses the instance,
+ *	so that tracemap_wait() may change its buffer_percent
  * @nr_cpus: how many numbers @cpus holds; 0 for all CPUs that have a buffer
  * @cpus: which CPUs to open, by number; each of them must have a buffer
  * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for the

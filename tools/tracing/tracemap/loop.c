@@ -147,7 +147,7 @@ static int shorter(int a, int b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* How long to sleep: until the time ends, or until CPUs that nobody reports are looked for. */
+/* How long to sleep: until the time ends, or the loop looks for CPUs itself. */
 static int timeout(const struct loop *loop, int ms)
 {
 	uint64_t now = now_ns(), left;

@@ -40,7 +40,7 @@ static uint64_t fill_of(const struct stats_text *stats)
 }
 
 /*
- * How many whole sub-buffers there are, and what a wait has fetched. Who reads by read(2) gets a
+ * How many whole sub-buffers there are, and what a wait has fetched. A recorder by read(2) gets a
  * page of its own for what is there of a sub-buffer, be it ever so little, and better asks first.
  */
 static uint64_t whole_ones(const struct track *track)

@@ -121,7 +121,7 @@ static pid_t fork_keeper(const struct trace_instance *ti, const char *file, int 
 		pause();
 }
 
-/* Root traces an event, which would expand the buffer if nobody kept it. */
+/* Root traces an event, which would expand the buffer if no reader held it. */
 static void expect_traced_at_minimum(struct __test_metadata *_metadata,
 				     struct trace_instance *ti, const char *size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Observers that come and go: what they find that was there before them, that they
- * wait for nobody when they come, and what becomes of the index with the buffer.
+ * wait for no other task when they come, and what becomes of the index with the buffer.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -265,7 +265,7 @@ static void expect_the_rest(struct __test_metadata *_metadata, FIXTURE_DATA(live
 	EXPECT_EQ(first + 1, self->w.map.index->first);
 }
 
-/* LIVE-23: Memory that splice(2) took away is another's: nobody sees its events any more. */
+/* LIVE-23: Memory that splice(2) took away is another's: no observer sees its events. */
 TEST_F(live_index, an_event_that_was_spliced_away_is_not_shown)
 {
 	int raw = cpu_file(&self->ti, self->ti.cpu, "trace_pipe_raw", O_RDONLY | O_NONBLOCK);

@@ -29,7 +29,7 @@ FIXTURE(quiet) {
 	int			ready[2];
 	int			follow_on;
 	unsigned int		files;		/* of a child that follows by many */
-	bool			as_user;	/* who is an ordinary one */
+	bool			as_user;	/* the children are an ordinary user's */
 	pid_t			pids[17];
 	size_t			nr_pids;
 };
