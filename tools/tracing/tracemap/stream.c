@@ -446,8 +446,7 @@ static int start(struct stream *s)
 	ret = tracemap_decoder_new(&s->decoder, session_dir(s->session));
 	if (ret)
 		return formats_refused(ret, session_dir(s->session));
-	if (!s->opt.json)
-		tracemap_decoder_prepare(s->decoder);
+	tracemap_decoder_prepare(s->decoder);
 	output_never_wait(&s->out);
 	losses_begin(&s->losses, s->t);
 	s->drops_new_events = drops_new_events(s->session);
