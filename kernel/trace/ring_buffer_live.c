@@ -371,7 +371,6 @@ static void rb_live_init_index(struct rb_live *live)
 			      (u64)index->nr_subbufs * index->subbuf_size;
 	index->data_offset = BUF_PAGE_HDR_SIZE;
 	index->commit_offset = offsetof(struct buffer_data_page, commit);
-	index->first = 1;
 }
 
 /* Allocate an index. Returns NULL without memory, or if the buffer cannot have one. */
@@ -440,10 +439,12 @@ static void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer)
 	old = cpu_buffer->live;
 	WRITE_ONCE(cpu_buffer->live, NULL);
 	/* As a reset does: no position of before is of a generation that comes */
-	if (live && old)
-		live->index->first = rb_live_next_first(old->index);
-	if (live)
+	if (old)
+		cpu_buffer->live_gone = rb_live_next_first(old->index) - 1;
+	if (live) {
+		live->index->first = cpu_buffer->live_gone + 1;
 		rb_live_start(live);
+	}
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
 	rb_live_free(old);
