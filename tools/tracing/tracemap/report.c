@@ -24,6 +24,7 @@
 #include "report_damage.h"
 #include "report_input.h"
 #include "report_stats.h"
+#include "report_unpack.h"
 #include "selection.h"
 #include "sink.h"
 #include "stop.h"
@@ -69,7 +70,7 @@ struct report {
 	struct options opt;
 	const char *path;	/* to open it by */
 	int input;		/* what standard input had, or -1 */
-	int copy;		/* what there is of a file that was cut, or -1 */
+	int copy;		/* of a file that was cut, damaged or compressed, or -1 */
 	char name[32];		/* of one of these, which libtracecmd wants */
 	struct tracecmd_input *file, *buffer;
 	struct tracemap_decoder *decoder;
@@ -82,7 +83,7 @@ struct report {
 	unsigned long long events, lost;
 	bool at_least;		/* more were lost than is known */
 	unsigned long long backwards;	/* how often the time of a CPU went back */
-	bool damaged;		/* the data of a CPU, which was reported */
+	bool damaged;		/* data are missing or wrong, which was reported */
 	int error;
 };
 
@@ -380,9 +381,13 @@ static int mend(struct report *r)
 		ret = report_cut(&head, &cut, &r->copy);
 	if (ret > 0)
 		say_cut(r, &cut);
+	r->damaged = ret > 0;
 	if (ret >= 0)
 		ret = report_damage(&head, r->opt.file, &r->copy);
-	r->damaged = ret > 0;
+	r->damaged |= ret > 0;
+	if (ret >= 0)
+		ret = report_unpack(head.file, r->opt.file, &r->copy);
+	r->damaged |= ret > 0;
 	if (r->copy >= 0)
 		name_by_number(r, r->copy);
 	report_head_close(&head);
@@ -655,7 +660,7 @@ static int finish(struct report *r, int ret)
 		say("the time of a CPU goes back %llu times, behind lines with [LATE]: a clock was set, or the file has several recordings",
 		    r->backwards);
 	if (ret ? output_failed(&r->out, ret) :
-	    stop_signals() || r->copy >= 0 || r->damaged || !all_tasks_found(r))
+	    stop_signals() || r->damaged || !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }

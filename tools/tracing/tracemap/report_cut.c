@@ -42,6 +42,13 @@ static int put(void *arg, const void *data, size_t size)
 	return ret;
 }
 
+int report_cannot_copy(int error)
+{
+	return complain(ABOUT_OUTPUT, error,
+			"%s, for a copy of what is there (TMPDIR names another folder)",
+			temp_folder());
+}
+
 int report_copy(int from, const void *data, size_t size, uint64_t at)
 {
 	struct copy copy = { .fd = temp_file() };
@@ -57,9 +64,7 @@ int report_copy(int from, const void *data, size_t size, uint64_t at)
 		return copy.fd;
 	if (copy.fd >= 0)
 		close(copy.fd);
-	return complain(ABOUT_OUTPUT, ret,
-			"%s, for a copy of what is there (TMPDIR names another folder)",
-			temp_folder());
+	return report_cannot_copy(ret);
 }
 
 int report_cut(struct report_head *head, struct report_cut *cut, int *copy)

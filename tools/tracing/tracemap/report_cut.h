@@ -34,4 +34,7 @@ int report_cut(struct report_head *head, struct report_cut *cut, int *copy);
  */
 int report_copy(int from, const void *data, size_t size, uint64_t at);
 
+/* Say why there can be no copy, and return @error, which may be negative or not, negative. */
+int report_cannot_copy(int error);
+
 #endif /* _TRACEMAP_REPORT_CUT_H */

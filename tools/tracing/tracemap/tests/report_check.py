@@ -5,6 +5,7 @@ report_check.py TRACEMAP SECONDS: files cut and changed anywhere end no report b
 
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -82,15 +83,22 @@ def sized(text, size="<Q"):
     return struct.pack(size, len(data)) + data
 
 
+def begin(version):
+    return b"\x17\x08\x44tracing" + version + b"\0" + struct.pack("<BBI", 0, 8, PAGE)
+
+
+PARTS = [
+    b"header_page\0" + sized(HEADER_PAGE) + b"header_event\0" + sized(HEADER_EVENT),
+    struct.pack("<I", len(FTRACE)) + b"".join(sized(text) for text in FTRACE),
+    struct.pack("<I", 1) + b"own\0" + struct.pack("<I", len(OWN)) + b"".join(sized(text) for text in OWN),
+    sized("ffffffff81001000 T vfs_open\nffffffff81001010 T may_open\n", "<I"),
+    sized("", "<I"), sized("100 bash\n"),
+]
+
+
 def make(cpus):
     """A trace.dat of version 6 with the pages of each CPU."""
-    head = b"\x17\x08\x44tracing6\0" + struct.pack("<BBI", 0, 8, PAGE)
-    head += b"header_page\0" + sized(HEADER_PAGE) + b"header_event\0" + sized(HEADER_EVENT)
-    head += struct.pack("<I", len(FTRACE)) + b"".join(sized(text) for text in FTRACE)
-    head += struct.pack("<I", 1) + b"own\0" + struct.pack("<I", len(OWN))
-    head += b"".join(sized(text) for text in OWN)
-    head += sized("ffffffff81001000 T vfs_open\nffffffff81001010 T may_open\n", "<I")
-    head += sized("", "<I") + sized("100 bash\n") + struct.pack("<I", len(cpus))
+    head = begin(b"6") + b"".join(PARTS) + struct.pack("<I", len(cpus))
     head += b"options  \0" + struct.pack("<H", 0) + b"flyrecord\0"
     at = (len(head) + 16 * len(cpus) + PAGE - 1) // PAGE * PAGE
     table, data = b"", b""
@@ -99,6 +107,39 @@ def make(cpus):
         table += struct.pack("<QQ", at + len(data), len(part))
         data += part
     return (head + table).ljust(at, b"\0") + data
+
+
+def packed(data):
+    """A frame of zstd: a block of bytes as they are, and one that repeats the zeros behind."""
+    front = data.rstrip(b"\0")
+    blocks = b"".join((size << 3 | kind).to_bytes(3, "little") + content for size, kind, content in
+                      ((len(front), 0, front), (len(data) - len(front), 3, b"\0")))
+    return struct.pack("<IBI", 0xfd2fb528, 0xa0, len(data)) + blocks
+
+
+def section(number, flags, data):
+    return struct.pack("<HHIQ", number, flags, 0, len(data)) + data
+
+
+def option(number, data):
+    return struct.pack("<HI", number, len(data)) + data
+
+
+def make_packed(pages, chunk=1):
+    """The same of version 7, of one CPU, so many pages compressed together."""
+    head, options = begin(b"7") + b"zstd\0" + b"1.5\0", b""
+    place, head = len(head), head + bytes(8)
+    for number, part in enumerate(PARTS, 16):
+        options += option(number, struct.pack("<Q", len(head)))
+        head += section(number, 0, part)
+    chunks = [b"".join(pages[at:at + chunk]) for at in range(0, len(pages), chunk)]
+    data = struct.pack("<I", len(chunks)) + b"".join(
+        struct.pack("<II", len(packed(c)), len(c)) + packed(c) for c in chunks)
+    buffer = struct.pack("<Q", len(head)) + b"\0local\0" + struct.pack(
+        "<IIIQQ", PAGE, 1, 0, len(head) + 16, len(data))
+    head += section(3, 1, data)
+    options += option(8, struct.pack("<I", 1)) + option(3, buffer) + option(0, bytes(8))
+    return head[:place] + struct.pack("<Q", len(head)) + head[place + 8:] + section(0, 0, options)
 
 
 def report(data, *options):
@@ -138,6 +179,32 @@ TREE = make([[page(S, [(1000, event(11, "Qi", 0xffffffff81001000, 0)),
                        (4000, event(10, "QQQQi", 0xffffffff81001000, 0, 900, 3000, 0))])]])
 LIES = make([[page(S, [(0, event(311, "QQ", 1, 0)), (1000, event(312, "II4s", 999, 4 << 16 | 16, b"abcd")),
                        (2000, sw(1))])]])
+PAGES = [page(S + n, [(0, sw(n))]) for n in range(20000)]
+PACKED = make_packed(PAGES[:20], 5)
+
+
+def cost(data):
+    """What is printed of it, and how much CPU time that takes."""
+    before = os.times()
+    run = report(data, "--json", "-q")
+    after = os.times()
+    return run.stdout, after.children_user - before.children_user
+
+
+def check_packed():
+    """A file that is compressed is read as fast as one that is not; of a chunk that is damaged
+    the events are missing, which is told, and those before and behind it are there."""
+    plain, least = cost(make([PAGES]))
+    again, time_packed = cost(make_packed(PAGES))
+    good = again == plain and plain.count(b"\n") == len(PAGES) and time_packed < 2 * least + 0.1
+    print(f"{'ok' if good else 'not ok'} - compressed: the same in {time_packed:.2f} s, not {least:.2f} s")
+    at = PACKED.index(packed(b"".join(PAGES[5:10])))
+    run = report(PACKED[:at] + b"none" + PACKED[at + 4:], "--json")
+    numbers = [int(x) for x in re.findall(rb'"x":(\d+)', run.stdout)]
+    told = run.returncode == 1 and b"its compressed data are damaged" in run.stderr
+    told &= numbers == [*range(5), *range(10, 20)]
+    print(f"{'ok' if told else 'not ok'} - damage in compressed data: {len(numbers)} events of 15")
+    return good and told
 
 
 def check():
@@ -156,7 +223,7 @@ def check():
     run = report(LIES.replace(b"u8[] buf", b"u8[\3 buf"))
     survived = run.returncode == 2 and b"is damaged behind event 0" in run.stderr
     print(f"{'ok' if survived else 'not ok'} - what libtraceevent does not survive is told")
-    return good and survived
+    return check_packed() and good and survived
 
 
 def change(data):
@@ -173,7 +240,7 @@ def fuzz(seconds):
     end, seed, runs = time.time() + seconds, random.randrange(1 << 32), 0
     random.seed(seed)
     while time.time() < end:
-        data = change(random.choice((LOST, BACK, TREE, LIES)))
+        data = change(random.choice((LOST, BACK, TREE, LIES, PACKED)))
         run = report(data, *random.choice(([], ["--json"], ["--stats"])))
         runs += 1
         if run.returncode < 0 or run.returncode > 3:
