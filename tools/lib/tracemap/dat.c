@@ -158,7 +158,12 @@ int dat_take_head(struct tracemap_dat *dat, const char *dir)
 	if (top)
 		ret = trace_head_new(&dat->head, top, dir, dat->nr_cpus, dat->page_size);
 	free(top);
-	return ret;
+	return ret ?: trace_head_expect(dat->head);
+}
+
+int dat_complete_head(struct tracemap_dat *dat)
+{
+	return trace_head_refresh(dat->head) ?: trace_head_complete(dat->head, &dat->seen);
 }
 
 int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way)
@@ -456,7 +461,7 @@ int tracemap_dat_finish(struct tracemap_dat *dat)
 	if (!dat->error)
 		dat_count_losses(dat);
 	dat_write_tails(dat);
-	head = trace_head_refresh(dat->head);
+	head = dat_complete_head(dat);
 	ret = dat->fd < 0 ? finish_named(dat) : finish_unnamed(dat);
 	return ret ?: head;
 }

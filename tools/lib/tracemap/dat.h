@@ -88,6 +88,7 @@ struct tracemap_dat {
 	struct dat_track **tracks;	/* in the order of the CPUs of @t */
 	unsigned int nr_tracks;
 	struct losses losses;
+	struct trace_seen seen;
 	bool damaged;			/* events after damage in a sub-buffer were lost, too */
 	int error;			/* why the file takes no more data */
 	bool finished;			/* tracemap_dat_finish() was called */
@@ -105,6 +106,12 @@ int dat_new(struct tracemap_dat **dat, struct tracemap *t, const char *dir);
 int dat_take_head(struct tracemap_dat *dat, const char *dir);
 int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way);
 int dat_create_unnamed(struct tracemap_dat *dat, int fd);
+
+/*
+ * After everything was taken, read what the head lacks: what became known meanwhile, and what
+ * the events need that came. Returns 0 or a negative errno.
+ */
+int dat_complete_head(struct tracemap_dat *dat);
 
 /* Add the CPUs that tracemap_rescan() has opened. Returns 0 or a negative errno. */
 int dat_add_cpus(struct tracemap_dat *dat);

@@ -878,6 +878,26 @@ static void test_finish(void)
 	close_all();
 }
 
+/* The file has the format of an event that was enabled before, and came. */
+static void test_format(void)
+{
+	static const char late[] = "name: late\nID: 0\n";
+	struct bytes b = { .error = 0 };
+
+	make_file(dir, "events/a/late/id", "0\n");
+	make_file(dir, "events/a/late/format", late);
+	for (int n = 0; n < 2; n++) {
+		open_recording();
+		if (n)
+			send_events(1);
+		CHECK(tracemap_dat_take(dat) == n);
+		CHECK(!tracemap_dat_finish(dat) && !bytes_add_file(&b, path));
+		CHECK(!memmem(b.data, b.size, late, strlen(late)) == !n);
+		bytes_free(&b);
+		close_all();
+	}
+}
+
 static void check_same(const char *a, const char *b)
 {
 	struct bytes of_a = { .error = 0 }, of_b = { .error = 0 };
@@ -1090,6 +1110,7 @@ int main(int argc, char **argv)
 	test_batch();
 	test_big_endian_pause();
 	test_finish();
+	test_format();
 	test_fd(0, '6');
 	test_compress();
 	test_pipe_without_reader();

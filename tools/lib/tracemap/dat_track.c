@@ -248,7 +248,7 @@ static void count_missed(struct dat_track *track)
 }
 
 /*
- * Go through a copy of the batch, and count its events. The kernel's count of what was taken
+ * Go through a copy of the batch, count its events, and note which there are. The kernel's count of what was taken
  * would save that, but it includes what other consumers take, and restarts when the buffer is
  * emptied.
  */
@@ -261,6 +261,7 @@ static void count_events(struct dat_track *track)
 	while (subbuf_next(&it, &record)) {
 		/* Waiting for memory that another CPU wrote would take longer than all else. */
 		__builtin_prefetch(it.next + 1024);
+		trace_seen_add(&track->dat->seen, record.data, record.size);
 		n++;
 	}
 	track->passed = it;

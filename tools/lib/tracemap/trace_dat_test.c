@@ -38,7 +38,7 @@ static void make_tracing(const char *dir)
 	CHECK(!mkdir(dir, 0700));
 	make_file(dir, "events/header_page", "header page\n");
 	make_file(dir, "events/header_event", "header event\n");
-	make_file(dir, "events/ftrace/print/format", "name: print\nID: 5\n");
+	make_file(dir, "events/ftrace/print/format", "name: print\nID: 5\nprint fmt: \"%ps\"\n");
 	make_file(dir, "events/b/two/format", "name: two\nID: 12\n");
 	make_file(dir, "events/a/one/format", "name: one\nID: 11\n");
 	make_file(dir, "events/a/three/format", "name: three\nID: 13\n");
@@ -170,7 +170,6 @@ static void begin(struct recorded *r, const char *folder)
 	snprintf(r->dir, sizeof(r->dir), "%s/trace_dat_test.%d", folder, getpid());
 	make_tracing(r->dir);
 	snprintf(r->path, sizeof(r->path), "%s/trace.dat", r->dir);
-	/* By another name: of the top level itself all symbols are told. */
 	snprintf(r->top, sizeof(r->top), "%s/.", r->dir);
 	CHECK(!trace_head_new(&r->head, r->top, r->dir, CPUS, PAGE));
 	CHECK(!create(r, r->path));
@@ -961,32 +960,6 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 	return __real_fopen64(path, mode);
 }
 
-/* Marks tell an address in a function: the file has its name, and where it ends. */
-static void test_names(const char *folder)
-{
-	static const char wanted[] = "ffffffff81000100 t tracing_mark_write\n"
-		"ffffffff81000300 T behind\n";
-	struct bytes b = { .error = 0 };
-	struct trace_head *head;
-	char dir[300], other[310];
-	const uint32_t size = strlen(wanted);
-	const char *at;
-
-	snprintf(dir, sizeof(dir), "%.280s/names.%d", folder, getpid());
-	snprintf(other, sizeof(other), "%s/.", dir);
-	make_tracing(dir);
-	kallsyms = "ffffffff81000000 T before\nffffffff81000100 t tracing_mark_write\n"
-		"ffffffff81000200 d data\nffffffff81000300 T behind\nffffffff81000400 T later\n";
-	CHECK(!trace_head_new(&head, other, dir, CPUS, PAGE) && !trace_head_write(head, &b));
-	kallsyms = NULL;
-	at = memmem(b.data, b.size, wanted, size);
-	CHECK(at && !memcmp(at - sizeof(size), &size, sizeof(size)));
-	trace_head_free(head);
-	bytes_free(&b);
-	snprintf(other, sizeof(other), "rm -rf %s", dir);
-	CHECK(!system(other));
-}
-
 static bool head_has(const struct trace_head *head, const char *text)
 {
 	struct bytes b = { .error = 0 };
@@ -998,38 +971,167 @@ static bool head_has(const struct trace_head *head, const char *text)
 	return has;
 }
 
-/*
- * A renewed head has read neither the formats of tracers nor, if marks alone need them, the names
- * of functions once more, but everything else.
- */
-static void test_renew(const char *folder)
+/* See an event of this id, which tells this address if it is one of trace_marker. */
+static void see(struct trace_seen *seen, uint16_t id, unsigned long mark)
+{
+	struct {
+		uint16_t id;
+		unsigned char rest[6];
+		unsigned long mark;
+	} event = { .id = id, .mark = mark };
+
+	trace_seen_add(seen, &event, sizeof(event));
+}
+
+static bool completed_has(const struct recorded *r, const struct trace_seen *seen,
+			  const char *text)
+{
+	CHECK(!trace_head_complete(r->head, seen));
+	return head_has(r->head, text);
+}
+
+static const char functions[] =
+	"ffffffff81000300 T behind\nffffffff81000000 T before\n"
+	"ffffffff81000100 t tracing_mark_write\nffffffff81000200 d data\n"
+	"ffffffff81000400 T later\n0000000000000000 T hidden\n";
+
+/* Marks tell an address in a function: the file has its name, and where it ends. */
+static void test_names_of_marks(const char *folder)
+{
+	static const char wanted[] = "ffffffff81000100 t tracing_mark_write\n"
+		"ffffffff81000300 T behind\n";
+	const uint32_t size = strlen(wanted);
+	struct trace_seen seen = { .mark = 0 };
+	char sized[200];
+	struct recorded r;
+
+	memcpy(sized, &size, sizeof(size));
+	begin(&r, folder);
+	kallsyms = functions;
+	kallsyms_opened = 0;
+	see(&seen, 11, 0);
+	CHECK(!completed_has(&r, &seen, "behind") && !kallsyms_opened);
+	for (int i = 0; i < 2; i++) {
+		struct bytes b = { .error = 0 };
+		const char *at;
+
+		see(&seen, TRACE_SEEN_MARK, 0xffffffff81000123);
+		CHECK(completed_has(&r, &seen, wanted) && kallsyms_opened == 1);
+		CHECK(!trace_head_write(r.head, &b));
+		at = memmem(b.data, b.size, wanted, size);
+		CHECK(!memcmp(at - sizeof(size), sized, sizeof(size)));
+		bytes_free(&b);
+	}
+	see(&seen, TRACE_SEEN_MARK, 0xffffffff81000405);
+	CHECK(completed_has(&r, &seen, "before") && head_has(r.head, "later"));
+	CHECK(!head_has(r.head, "data") && !head_has(r.head, "hidden"));
+	kallsyms = NULL;
+	end(&r);
+}
+
+/* Where an event has come that prints a name the file has all, and else kallsyms is not read. */
+static void test_names_of_events(const char *folder)
+{
+	static const char * const prints[] = {
+		"name: one\nID: 11\nprint fmt: \"at %pS\", REC->at\n",
+		"name: one\nID: 11\n\tfield:unsigned long __probe_ip;\n",
+	};
+
+	kallsyms = functions;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct trace_seen seen = { .mark = 0 };
+		struct recorded r;
+
+		kallsyms_opened = 0;
+		begin(&r, folder);
+		make_file(r.dir, "events/a/one/format", prints[i]);
+		CHECK(!trace_head_renew(r.head, CPUS, PAGE));
+		see(&seen, 12, 0);
+		CHECK(!completed_has(&r, &seen, "behind") && !kallsyms_opened);
+		see(&seen, 11, 0);
+		CHECK(completed_has(&r, &seen, "behind") && head_has(r.head, "before"));
+		CHECK(completed_has(&r, &seen, "before") && kallsyms_opened == 1);
+		end(&r);
+	}
+	kallsyms = NULL;
+}
+
+/* An event may have been enabled before. What is of no known event adds nothing. */
+static void test_formats_of_events(const char *folder)
+{
+	struct trace_seen seen = { .mark = 0 };
+	struct recorded r;
+
+	begin(&r, folder);
+	make_file(r.dir, "events/a/enable", "0\n");
+	make_file(r.dir, "events/a/three/id", "13\n");
+	make_file(r.dir, "events/a/four/id", "14\n");
+	make_file(r.dir, "events/a/four/format", "name: four\nID: 14\n");
+	see(&seen, 12, 0);
+	see(&seen, 777, 0);
+	CHECK(!completed_has(&r, &seen, "name: three"));
+	see(&seen, 13, 0);
+	CHECK(completed_has(&r, &seen, "name: three") && !head_has(r.head, "name: four"));
+	/* Renewed, the head has forgotten it. */
+	CHECK(!trace_head_renew(r.head, CPUS, PAGE) && !head_has(r.head, "name: three"));
+	CHECK(completed_has(&r, &seen, "name: three"));
+	end(&r);
+}
+
+/* A recorder that is killed reads no names: where they are sure to be needed they are there. */
+static void test_names_expected(const char *folder)
 {
 	struct recorded r;
 
-	kallsyms = "ffffffff81000100 t tracing_mark_write\nffffffff81000300 T behind\n"
-		"ffffffff81000400 T later\n";
+	kallsyms = functions;
+	begin(&r, folder);
+	CHECK(!trace_head_expect(r.head) && !head_has(r.head, "before"));
+	make_file(r.dir, "options/stacktrace", "1\n");
+	CHECK(!trace_head_expect(r.head) && head_has(r.head, "before"));
+	CHECK(!trace_head_renew(r.head, CPUS, PAGE) && !head_has(r.head, "before"));
+	make_file(r.dir, "options/stacktrace", "0\n");
+	CHECK(!trace_head_expect(r.head) && !head_has(r.head, "before"));
+	make_file(r.dir, "current_tracer", "function\n");
+	CHECK(!trace_head_expect(r.head) && head_has(r.head, "before"));
+	kallsyms = NULL;
+	end(&r);
+}
+
+/*
+ * A renewed head has read neither the formats of tracers nor, if marks alone need it, a name once
+ * more, but everything else.
+ */
+static void test_renew(const char *folder)
+{
+	struct trace_seen seen = { .mark = 0 }, all = { .mark = 0 };
+	struct recorded r;
+
+	kallsyms = functions;
 	kallsyms_opened = 0;
 	begin(&r, folder);
+	see(&seen, TRACE_SEEN_MARK, 0xffffffff81000123);
+	CHECK(completed_has(&r, &seen, "tracing_mark_write"));
 	make_file(r.dir, "events/ftrace/print/format", "name: another\n");
-	make_file(r.dir, "events/b/two/format", "name: new_two\n");
+	make_file(r.dir, "events/b/two/format", "name: new_two\nID: 12\nprint fmt: \"%ps\", 1\n");
 	make_file(r.dir, "events/header_page", "new page\n");
 	make_file(r.dir, "trace_clock", "local [global]\n");
 	make_file(r.dir, "saved_cmdlines", "2 new_comm\n");
 	make_file(r.dir, "set_event", "b:two\na:three\n");
-	CHECK(!trace_head_renew(r.head, CPUS + 1, PAGE) && kallsyms_opened == 1);
+	CHECK(!trace_head_renew(r.head, CPUS + 1, PAGE));
+	CHECK(completed_has(&r, &seen, "tracing_mark_write") && kallsyms_opened == 1);
 	CHECK(head_has(r.head, "name: print") && !head_has(r.head, "another"));
 	CHECK(head_has(r.head, "new_two") && head_has(r.head, "new page"));
 	CHECK(head_has(r.head, "[global]") && head_has(r.head, "2 new_comm"));
 	CHECK(head_has(r.head, "three") && !head_has(r.head, "name: one"));
-	CHECK(head_has(r.head, "tracing_mark_write") && !head_has(r.head, "later"));
+	CHECK(!head_has(r.head, "later"));
 	CHECK(trace_head_nr_cpus(r.head) == CPUS + 1);
-	make_file(r.dir, "current_tracer", "function\n");
+	see(&all, 12, 0);
 	for (unsigned int n = 2; n <= 3; n++) {
-		CHECK(!trace_head_renew(r.head, CPUS, PAGE) && kallsyms_opened == n);
-		CHECK(head_has(r.head, "later"));
+		CHECK(!trace_head_renew(r.head, CPUS, PAGE));
+		CHECK(completed_has(&r, &all, "later") && kallsyms_opened == n);
 	}
-	make_file(r.dir, "current_tracer", "nop\n");
-	CHECK(!trace_head_renew(r.head, CPUS, PAGE) && kallsyms_opened == 4);
+	CHECK(!trace_head_renew(r.head, CPUS, PAGE));
+	CHECK(completed_has(&r, &seen, "tracing_mark_write") && kallsyms_opened == 4);
 	CHECK(!head_has(r.head, "later"));
 	kallsyms = NULL;
 	end(&r);
@@ -1172,7 +1274,10 @@ static void test_all(const char *folder)
 	test_replace(folder);
 	test_name_new(folder);
 	names_all = false;
-	test_names(folder);
+	test_names_of_marks(folder);
+	test_names_of_events(folder);
+	test_formats_of_events(folder);
+	test_names_expected(folder);
 	test_renew(folder);
 	test_in(folder);
 	test_reserve(folder);

@@ -3,6 +3,7 @@
  * Write the head of a trace.dat file, version 6.
  */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -31,6 +32,13 @@ struct event {
 	struct bytes format;
 };
 
+/* What is known of the event of an id, as bits */
+enum {
+	KIND_KNOWN	= 1,		/* the head has its format, */
+	KIND_TRACER	= 2,		/* which is one of events/ftrace */
+	KIND_NAMES	= 4,		/* it prints addresses as names of functions */
+};
+
 struct trace_head {
 	char *top;
 	char *dir;
@@ -38,12 +46,15 @@ struct trace_head {
 	unsigned int page_size;
 	struct event *events;		/* by system and name */
 	unsigned int nr_events;
+	unsigned char kinds[TRACE_SEEN_IDS];
+	const struct trace_seen *seen;	/* while it is completed */
 	struct bytes tracers;		/* formats of events/ftrace, each after its size */
 	unsigned int nr_tracers;
 	struct bytes header_page;
 	struct bytes header_event;
 	struct bytes kallsyms;
-	bool all_symbols;
+	bool all_symbols;		/* those are all names, */
+	uint64_t mark;			/* or that of this address, and the next one */
 	struct bytes printk;
 	struct bytes cmdlines;
 	struct bytes clock;
@@ -78,6 +89,41 @@ static int replace_by_file(struct bytes *b, const char *dir, const char *file)
 	bytes_free(b);
 	*b = now;
 	return 0;
+}
+
+/* Does an event print an address as a name? Of a probe the kernel prints where it is, too. */
+static bool prints_names(const struct bytes *format)
+{
+	const char *p = format->data, *end = p + format->size;
+
+	if (memmem(p, format->size, "__probe_", strlen("__probe_")))
+		return true;
+	for (; end - p > 2; p++) {
+		if (p[0] == '%' && p[1] == 'p' && strchr("sSfFB", p[2]))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the number, which need not end with a 0 byte, or more than any id. */
+static unsigned int id_at(const char *digit, const char *end)
+{
+	unsigned int id = digit < end && isdigit((unsigned char)*digit) ? 0 : TRACE_SEEN_IDS;
+
+	for (; digit < end && isdigit((unsigned char)*digit) && id < TRACE_SEEN_IDS; digit++)
+		id = id * 10 + *digit - '0';
+	return id;
+}
+
+static void note_kind(struct trace_head *head, const struct bytes *format, unsigned int kind)
+{
+	static const char before[] = "\nID: ";
+	const char *at = memmem(format->data, format->size, before, strlen(before));
+	const char *end = format->data + format->size;
+	unsigned int id = at ? id_at(at + strlen(before), end) : TRACE_SEEN_IDS;
+
+	if (id < TRACE_SEEN_IDS)
+		head->kinds[id] = KIND_KNOWN | kind | (prints_names(format) ? KIND_NAMES : 0);
 }
 
 static int order(const struct event *event, const char *system, const char *name)
@@ -125,7 +171,7 @@ static int insert(struct trace_head *head, unsigned int where, struct event *eve
 }
 
 /* An event whose format cannot be read is gone, and cannot be decoded. */
-int trace_head_add_event(struct trace_head *head, const char *system, const char *name)
+static int add_event(struct trace_head *head, const char *system, const char *name)
 {
 	unsigned int where = search(head, system, name);
 	struct event event = {
@@ -146,6 +192,7 @@ int trace_head_add_event(struct trace_head *head, const char *system, const char
 		ret = event.format.error;
 		goto out;
 	}
+	note_kind(head, &event.format, 0);
 	ret = insert(head, where, &event);
 	if (!ret)
 		event = (struct event){ .system = NULL };
@@ -173,25 +220,49 @@ static int add_enabled_events(struct trace_head *head)
 		if (!colon)
 			continue;
 		*colon = 0;
-		ret = trace_head_add_event(head, line, colon + 1);
+		ret = add_event(head, line, colon + 1);
 	}
 	bytes_free(&list);
 	return ret;
 }
 
-static int add_tracer_format(struct trace_head *head, const char *name)
+/* Call @add for each name in a folder. Returns 0 or a negative errno. */
+static int add_each(struct trace_head *head, const char *dir, const char *folder,
+		    int (*add)(struct trace_head *head, const char *folder, const char *name))
+{
+	struct dirent *entry;
+	char *path;
+	DIR *names;
+	int ret = 0;
+
+	if (asprintf(&path, "%s/%s", dir, folder) < 0)
+		return -ENOMEM;
+	names = opendir(path);
+	free(path);
+	if (!names)
+		return -errno;
+	while (!ret && (entry = readdir(names))) {
+		if (entry->d_name[0] != '.')
+			ret = add(head, folder, entry->d_name);
+	}
+	closedir(names);
+	return ret;
+}
+
+static int add_tracer_format(struct trace_head *head, const char *folder, const char *name)
 {
 	struct bytes format = { .error = 0 };
 	char *file;
 	int ret;
 
-	if (asprintf(&file, "events/ftrace/%s/format", name) < 0)
+	if (asprintf(&file, "%s/%s/format", folder, name) < 0)
 		return -ENOMEM;
 	ret = add_file(&format, head->top, file);
 	if (!ret) {
 		bytes_add_u64(&head->tracers, format.size);
 		bytes_add(&head->tracers, format.data, format.size);
 		head->nr_tracers++;
+		note_kind(head, &format, KIND_TRACER);
 	}
 	free(file);
 	bytes_free(&format);
@@ -199,25 +270,47 @@ static int add_tracer_format(struct trace_head *head, const char *name)
 	return ret == -EACCES ? ret : head->tracers.error;
 }
 
-static int add_tracer_formats(struct trace_head *head)
-{
-	struct dirent *entry;
-	char *path;
-	DIR *dir;
-	int ret = 0;
+/* ---- Events that were enabled at another time ---- */
 
-	if (asprintf(&path, "%s/events/ftrace", head->top) < 0)
+static int add_if_seen(struct trace_head *head, const char *folder, const char *name)
+{
+	struct bytes text = { .error = 0 };
+	unsigned int id = TRACE_SEEN_IDS;
+	char *file;
+	int ret;
+
+	if (asprintf(&file, "%s/%s/id", folder, name) < 0)
 		return -ENOMEM;
-	dir = opendir(path);
-	free(path);
-	if (!dir)
-		return -errno;
-	while (!ret && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			ret = add_tracer_format(head, entry->d_name);
+	if (!add_file(&text, head->dir, file))
+		id = id_at(text.data, text.data + text.size);
+	free(file);
+	ret = text.error;
+	bytes_free(&text);
+	if (ret || id >= TRACE_SEEN_IDS || !head->seen->ids[id] || head->kinds[id])
+		return ret;
+	return add_event(head, strrchr(folder, '/') + 1, name);
+}
+
+/* Beside the folders of systems there are files. */
+static int add_seen_of(struct trace_head *head, const char *folder, const char *name)
+{
+	char *system;
+	int ret;
+
+	if (asprintf(&system, "%s/%s", folder, name) < 0)
+		return -ENOMEM;
+	ret = add_each(head, head->dir, system, add_if_seen);
+	free(system);
+	return ret == -ENOMEM || ret == -EACCES ? ret : 0;
+}
+
+static int add_seen(struct trace_head *head)
+{
+	for (unsigned int id = 0; id < TRACE_SEEN_IDS; id++) {
+		if (head->seen->ids[id] && !head->kinds[id])
+			return add_each(head, head->dir, "events", add_seen_of);
 	}
-	closedir(dir);
-	return ret;
+	return 0;
 }
 
 /* ---- The names of addresses ---- */
@@ -233,77 +326,85 @@ static bool file_says(const char *dir, const char *file, const char *text)
 	return says;
 }
 
-/* Does an event print an address as a name? */
-static bool prints_symbols(const struct event *event)
-{
-	const char *p = event->format.data, *end = p + event->format.size;
-
-	for (; end - p > 2; p++) {
-		if (p[0] == '%' && p[1] == 'p' && strchr("sSfFB", p[2]))
-			return true;
-	}
-	return false;
-}
-
-/* trace_printk(), which records the address of its caller, goes to the top level. */
-static bool needs_all_symbols(const struct trace_head *head)
-{
-	if (!file_says(head->dir, "current_tracer", "nop") || !strcmp(head->dir, head->top) ||
-	    file_says(head->dir, "options/stacktrace", "1"))
-		return true;
-	for (unsigned int i = 0; i < head->nr_events; i++) {
-		if (prints_symbols(&head->events[i]))
-			return true;
-	}
-	return false;
-}
-
 /*
- * Take functions only; if only trace_marker prints a name, take only its own.
- * The kernel shows the address 0 to users that may not see addresses.
+ * Take functions only. The kernel shows the address 0 to users that may not see addresses.
+ * Returns the address, or 0.
  */
-static bool wanted(const char *line, bool all)
+static uint64_t function_at(const char *line)
 {
-	const char *p = line + strspn(line, "0");
+	const char *type = strchr(line, ' ');
 
-	if (*p == ' ')
-		return false;
-	p = strchr(p, ' ');
-	if (!p || !strchr("tTwW", p[1]))
-		return false;
-	return all || !strncmp(p + 2, " tracing_mark", strlen(" tracing_mark"));
+	return type && type[1] && strchr("tTwW", type[1]) ? strtoull(line, NULL, 16) : 0;
 }
 
-/* A function ends where the next one begins: readers do not know the last one's end. */
-static int add_kallsyms(struct trace_head *head)
+/* The function that an address is in, and the next one, where it ends */
+struct nearest {
+	uint64_t below, above;
+	struct bytes begin, end;
+};
+
+static void put_line(struct bytes *to, const char *line, size_t size)
 {
-	bool all = needs_all_symbols(head), ends = true;
+	to->size = 0;
+	bytes_add(to, line, size);
+}
+
+static void look_near(struct nearest *n, uint64_t mark, uint64_t at, const char *line, size_t size)
+{
+	if (at <= mark && at > n->below) {
+		n->below = at;
+		put_line(&n->begin, line, size);
+	} else if (at > mark && at < n->above) {
+		n->above = at;
+		put_line(&n->end, line, size);
+	}
+}
+
+/* Take the names of all functions; or of the one at @mark, if it is not 0. */
+static int add_kallsyms(struct trace_head *head, uint64_t mark)
+{
+	struct nearest near = { .above = UINT64_MAX };
 	char *line = NULL, buffer[4096];
 	size_t room = 0;
 	ssize_t size;
 	FILE *file;
 
-	/* Those of trace_marker alone stay where they are; modules and BPF programs come and go. */
-	if (!all && !head->all_symbols && head->kallsyms.size)
-		return 0;
-	head->all_symbols = all;
 	bytes_free(&head->kallsyms);
+	head->all_symbols = !mark;
+	head->mark = mark;
 	file = fopen("/proc/kallsyms", "re");
 	if (!file)
 		return 0;
 	/* The most that a read() of it returns; by default it would be 1024 bytes. */
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	while ((size = getline(&line, &room, file)) > 0) {
-		bool is = wanted(line, all);
+		uint64_t at = function_at(line);
 
-		if (is || (!ends && wanted(line, true))) {
+		if (at && !mark)
 			bytes_add(&head->kallsyms, line, size);
-			ends = !is;
-		}
+		else if (at)
+			look_near(&near, mark, at, line, size);
 	}
+	bytes_add(&head->kallsyms, near.begin.data, near.begin.size);
+	bytes_add(&head->kallsyms, near.end.data, near.end.size);
+	bytes_free(&near.begin);
+	bytes_free(&near.end);
 	free(line);
 	fclose(file);
 	return head->kallsyms.error;
+}
+
+/* The name of a mark alone stays where it is; modules and BPF programs come and go. */
+static int add_names_seen(struct trace_head *head)
+{
+	const struct trace_seen *seen = head->seen;
+	bool all = seen->marks_differ;
+
+	for (unsigned int id = 0; id < TRACE_SEEN_IDS && !all; id++)
+		all = seen->ids[id] && head->kinds[id] & KIND_NAMES && id != TRACE_SEEN_MARK;
+	if (head->all_symbols || (!all && (!seen->mark || head->mark == seen->mark)))
+		return 0;
+	return add_kallsyms(head, all ? 0 : seen->mark);
 }
 
 /* ---- Writing ---- */
@@ -691,6 +792,23 @@ int trace_head_refresh(struct trace_head *head)
 	return ret;
 }
 
+int trace_head_complete(struct trace_head *head, const struct trace_seen *seen)
+{
+	int ret;
+
+	head->seen = seen;
+	ret = add_seen(head);
+	return ret ? ret : add_names_seen(head);
+}
+
+int trace_head_expect(struct trace_head *head)
+{
+	if (!file_says(head->dir, "current_tracer", "nop") ||
+	    file_says(head->dir, "options/stacktrace", "1"))
+		return add_kallsyms(head, 0);
+	return 0;
+}
+
 static int gather(struct trace_head *head)
 {
 	int ret;
@@ -703,15 +821,20 @@ static int gather(struct trace_head *head)
 	if (!ret)
 		ret = replace_by_file(&head->printk, head->top, "printk_formats");
 	if (!ret && !head->nr_tracers)
-		ret = add_tracer_formats(head);
-	if (!ret)
-		ret = add_what_changes(head);
-	return ret ? ret : add_kallsyms(head);
+		ret = add_each(head, head->top, "events/ftrace", add_tracer_format);
+	return ret ? ret : add_what_changes(head);
 }
 
 /* What gather() does not gather once for all */
 static void forget(struct trace_head *head)
 {
+	for (unsigned int id = 0; id < TRACE_SEEN_IDS; id++) {
+		if (!(head->kinds[id] & KIND_TRACER))
+			head->kinds[id] = 0;
+	}
+	if (head->all_symbols)
+		bytes_free(&head->kallsyms);
+	head->all_symbols = false;
 	for (unsigned int i = 0; i < head->nr_events; i++)
 		free_event(&head->events[i]);
 	head->nr_events = 0;

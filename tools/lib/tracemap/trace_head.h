@@ -9,17 +9,50 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bytes.h"
 
 struct trace_head;
+
+#define TRACE_SEEN_IDS	65536	/* of events: the kernel has 16 bits for them */
+#define TRACE_SEEN_MARK	5	/* ftrace:print, of trace_marker, as every kernel numbers it */
+
+/**
+ * struct trace_seen - which events there are
+ * @ids: whether there is one of each id
+ * @mark: the address that the events of trace_marker tell; 0: there is none
+ * @marks_differ: they tell several, as trace_printk() makes such events, too
+ */
+struct trace_seen {
+	unsigned char ids[TRACE_SEEN_IDS];
+	uint64_t mark;
+	bool marks_differ;
+};
+
+/* Note an event. The address is behind the 8 bytes that each one begins with. */
+static inline void trace_seen_add(struct trace_seen *seen, const void *data, uint32_t size)
+{
+	unsigned long mark;
+	uint16_t id;
+
+	if (size < sizeof(id))
+		return;
+	memcpy(&id, data, sizeof(id));
+	seen->ids[id] = 1;
+	if (id != TRACE_SEEN_MARK || size < 8 + sizeof(mark))
+		return;
+	memcpy(&mark, (const char *)data + 8, sizeof(mark));
+	seen->marks_differ |= seen->mark && mark != seen->mark;
+	seen->mark = mark;
+}
 
 /**
  * trace_head_new - gather what is needed to decode the events of an instance
  * @head: set to a new handle
  * @top: the folder of the top level, which has what instances share
  * @dir: the folder of the instance. The head gets the formats of those events that are
- *	enabled now, and of the events of tracers
+ *	enabled now, and of the events of tracers, but no names of functions
  * @nr_cpus: for how many CPUs there is data, without leaving out a number
  * @page_size: bytes of a page of data
  *
@@ -42,8 +75,17 @@ int trace_head_renew(struct trace_head *head, unsigned int nr_cpus, unsigned int
  */
 int trace_head_refresh(struct trace_head *head);
 
-/* Add the format of an event that need not be enabled. Returns 0 or a negative errno. */
-int trace_head_add_event(struct trace_head *head, const char *system, const char *name);
+/*
+ * Add what these events need: formats, if they were enabled at another time; and the names of
+ * functions, if they print one. Returns 0 or a negative errno.
+ */
+int trace_head_complete(struct trace_head *head, const struct trace_seen *seen);
+
+/*
+ * Add the names of functions at once where events are sure to print them: of a tracer, or with a
+ * stack each. So a file has them whose recorder is killed. Returns 0 or a negative errno.
+ */
+int trace_head_expect(struct trace_head *head);
 
 /*
  * Append the bytes of the head to @to. In the file they are followed by a table with two

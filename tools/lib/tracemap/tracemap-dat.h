@@ -45,7 +45,8 @@ enum {
  * @path: the name of the file; a trace.dat of that name is replaced
  * @t: the buffers, opened without TRACEMAP_IN_PLACE; close them after the handle
  * @dir: the folder that they were opened in. What is to be traced is enabled already: the
- *	file has the formats of the events that are enabled at its beginning or its end
+ *	file has the formats of the events that are enabled at its beginning or its end, and
+ *	of those that have come
  * @flags: 0; or TRACEMAP_DAT_COMPRESS: tracemap_dat_finish() compresses the file, which
  *	trace-cmd reads since version 3.1
  *
@@ -78,7 +79,8 @@ int tracemap_dat_open(struct tracemap_dat **dat, const char *path, struct tracem
  *	not close it before the handle
  * @t: the buffers, opened without TRACEMAP_IN_PLACE; close them after the handle
  * @dir: the folder that they were opened in. What is to be traced is enabled already: the
- *	file has the formats of the events that are enabled at its beginning or its end
+ *	file has the formats of the events that are enabled at its beginning or its end, and
+ *	of those that have come
  * @flags: as for tracemap_dat_open()
  *
  * Until then its data are in files without a name, in the folder that the environment
@@ -173,7 +175,8 @@ void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures 
  * the last of these of each CPU, and says before it how many are missing; space for that is
  * reserved. If even that fails, the file does not say it.
  *
- * The call reads again what became known during the recording, such as names of processes.
+ * The call reads again what became known during the recording, such as names of processes,
+ * and names of functions if an event that came prints one.
  * Then it moves the data into the file: where the file system can share blocks between
  * files, it copies nothing. Elsewhere it frees what it has copied step by step, so that a
  * full disk has room.

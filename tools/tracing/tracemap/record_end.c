@@ -57,7 +57,7 @@ static void tell_output_error(struct record_end *e, int error, const char *so)
 
 static void refresh_head(struct record_end *e)
 {
-	int ret = trace_head_refresh(e->recording->dat->head);
+	int ret = dat_complete_head(e->recording->dat);
 
 	if (ret)
 		complain(ABOUT_TRACEFS, ret, "%s", e->dir);
@@ -65,7 +65,7 @@ static void refresh_head(struct record_end *e)
 	if (!ret)
 		return;
 	tell_output_error(e, ret,
-			  "names of processes and formats of events stay those of its beginning");
+			  "names and formats of events stay those of its beginning");
 }
 
 /* ---- Moving the data ---- */

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <event-parse.h>
 #include <tracemap-event.h>
 
 #include "advice.h"
@@ -46,12 +45,7 @@ struct taker {
 
 static void count(struct taker *k, const struct subbuf_record *r)
 {
-	uint16_t id;
-
-	if (r->size >= sizeof(id)) {
-		memcpy(&id, r->data, sizeof(id));
-		k->d->ids[id] = 1;
-	}
+	trace_seen_add(&k->d->seen, r->data, r->size);
 	snapshot_count(k->s, r->ts);
 }
 
@@ -166,25 +160,6 @@ static int take_pages(struct snap_data *d, struct snapshot *s)
 
 /* ---- What comes before the data ---- */
 
-/* The buffers may have events that are no longer enabled. */
-static int add_events(struct snap_data *d, const char *dir)
-{
-	struct tracemap_decoder *decoder = NULL;
-	int ret = tracemap_decoder_new(&decoder, dir);
-
-	for (unsigned int id = 0; !ret && id < sizeof(d->ids); id++) {
-		struct tep_event *event;
-
-		if (!d->ids[id])
-			continue;
-		event = tracemap_decoder_event(decoder, id);
-		if (event && strcmp(event->system, "ftrace"))
-			ret = trace_head_add_event(d->head, event->system, event->name);
-	}
-	tracemap_decoder_free(decoder);
-	return ret;
-}
-
 static int make_front(struct snap_data *d)
 {
 	uint64_t *sizes = calloc(d->nr_cpus, sizeof(*sizes));
@@ -216,7 +191,7 @@ static int take_head(struct snap_data *d, const char *dir)
 			    new_head(d, dir);
 
 	if (!ret)
-		ret = add_events(d, dir);
+		ret = trace_head_complete(d->head, &d->seen);
 	if (!ret)
 		return make_front(d);
 	trace_head_free(d->head);

@@ -8,15 +8,14 @@
 
 #include "bytes.h"
 #include "snapshot.h"
-
-struct trace_head;
+#include "trace_head.h"
 
 /**
  * struct snap_data - the pages of a file
  * @format: the layout of a page
  * @nr_cpus: for how many CPUs the file has data, whose numbers are below this
  * @pages: of each of these CPUs
- * @ids: whether there is an event of each id
+ * @seen: which events these have
  * @head: how to decode them; the caller's, from one snapshot to the next; NULL: there is none yet
  * @front: everything that comes before them
  * @signals: how many signals do not end the writing
@@ -25,7 +24,7 @@ struct snap_data {
 	struct subbuf_format format;
 	unsigned int nr_cpus;
 	struct bytes *pages;
-	unsigned char ids[1 << 16];
+	struct trace_seen seen;
 	struct trace_head *head;
 	struct bytes front;
 	int signals;

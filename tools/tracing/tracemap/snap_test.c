@@ -159,7 +159,6 @@ static void make_tracing(const char *top)
 	static const char * const files[] = {
 		"events/header_page", "events/header_event", "events/ftrace/print/format",
 		"set_event", "trace_clock", "saved_cmdlines", "printk_formats", "current_tracer",
-		"events/a/b/format",
 	};
 
 	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++)
@@ -181,7 +180,6 @@ static void test_front(void)
 	CHECK(!mkdir(top, 0700));
 	make_tracing(top);
 	CHECK(!trace_head_new(&head, top, top, 3, sizeof(page)));
-	CHECK(!trace_head_add_event(head, "a", "b") && !trace_head_add_event(head, "a", "none"));
 	for (int i = 0; i < 5; i++) {
 		memset(page, i, sizeof(page));
 		bytes_add(&data[i < 2 ? 0 : 2], page, sizeof(page));
