@@ -15,7 +15,6 @@
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
-#include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/trace_live.h>
@@ -360,47 +359,6 @@ static void resize_works_or_leaves_the_size(struct kunit *test)
 	rbt_expect_needed(test, each * rbt_cpus(test->priv), &all);
 }
 
-/* Returns the first generation that an observer finds, or 0 where there is no index. */
-static u64 rbt_first_generation(struct kunit *test)
-{
-	const struct trace_live_index *index;
-	struct rbt *rbt = test->priv;
-	u64 first;
-
-	if (rbt_call_observe(rbt)) {
-		KUNIT_EXPECT_EQ(test, -ENOMEM, (int)PTR_ERR(rbt_observer));
-		return 0;
-	}
-	index = page_address(ring_buffer_observer_page(rbt_observer, 0));
-	first = index->first;
-	rbt_undo_observe(rbt);
-	return first;
-}
-
-/* LIVE-25, MEM-11: The generations of an index go on behind a buffer that had none. */
-static void generations_go_on_where_an_index_was_missing(struct kunit *test)
-{
-	unsigned int nth, missing = 0;
-	struct rbt *rbt = test->priv;
-	bool failed = true;
-	u64 before;
-
-	rbt_unmap(rbt);
-	KUNIT_EXPECT_EQ(test, 0, rbt_call_resize(rbt));
-	rbt_undo_resize(rbt);
-	for (nth = 1; failed && nth < RBT_FAULTS_MAX; nth++) {
-		before = rbt_first_generation(test);
-		rbt_faults_begin(nth);
-		rbt_call_resize(rbt);
-		failed = rbt_faults_end();
-		missing += !rbt_first_generation(test);
-		rbt_undo_resize(rbt);
-		KUNIT_EXPECT_LE(test, before, rbt_first_generation(test));
-	}
-	KUNIT_EXPECT_LT(test, 0U, missing);
-	rbt_map(test, rbt);
-}
-
 static bool rbt_other_is_as_before(struct rbt *rbt)
 {
 	return ring_buffer_subbuf_size_get(rbt_other) == rbt->subbuf &&
@@ -526,7 +484,6 @@ static struct kunit_case rbt_faults_cases[] = {
 	KUNIT_CASE_PARAM(observer_comes_or_leaves_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(an_observer_that_is_there_allocates_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(resize_works_or_leaves_the_size, rbt_gen_kind),
-	KUNIT_CASE_PARAM(generations_go_on_where_an_index_was_missing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(subbuf_order_works_or_leaves_both, rbt_gen_kind),
 	KUNIT_CASE_PARAM(alloc_works_or_leaves_nothing, rbt_gen_kind),
 	KUNIT_CASE_PARAM(iterator_starts_or_leaves_nothing, rbt_gen_kind),

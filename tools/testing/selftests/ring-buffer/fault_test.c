@@ -819,28 +819,69 @@ TEST_F_TIMEOUT(map, subbuf_size_stays_when_memory_ends, FAULT_TIMEOUT)
 /* How often an observer was refused, because the resize before had no memory for its index */
 static unsigned int without_index;
 
-static int open_live_and_close(FIXTURE_DATA(map) * self)
+/* With which generation the last index began that was looked at */
+static uint64_t newest;
+
+/* An observer maps the index, whose generations are none of before. */
+static int look_at_index(FIXTURE_DATA(map) * self)
 {
 	int fd = live_file(&self->ti, self->ti.cpu);
+	struct live_mapping map;
+	int err;
 
-	return fd < 0 ? fd : close(fd);
+	if (fd < 0)
+		return fd;
+	err = live_map(&map, fd);
+	close(fd);
+	if (err)
+		return err;
+	if (map.index->first < newest)
+		err = -ESTALE;
+	newest = map.index->first;
+	live_unmap(&map);
+	return err;
+}
+
+static int resize_offline(FIXTURE_DATA(map) * self, unsigned int subbufs)
+{
+	return cpu_write_number(&self->ti, self->ti.cpu, "buffer_size_kb",
+				subbufs * self->ti.subbuf_kb);
+}
+
+static int call_resize_offline(FIXTURE_DATA(map) * self)
+{
+	return resize_offline(self, TEST_SUBBUFS + 2);
+}
+
+/*
+ * The caller itself exchanges the sub-buffers of a CPU that is offline, and allocates the
+ * index. The two resizes ahead make generations that begin again older than the last ones:
+ * the snapshot of expect_free() was another buffer.
+ */
+static int before_resize_for_observer(FIXTURE_DATA(map) * self)
+{
+	newest = 0;
+	return switch_cpu_online(self->ti.cpu, false) ?: call_resize_offline(self) ?:
+	       resize_offline(self, TEST_SUBBUFS) ?: look_at_index(self);
 }
 
 static int after_resize_for_observer(FIXTURE_DATA(map) * self, int err)
 {
-	int ret = open_live_and_close(self);
+	int ret = look_at_index(self);
 
 	if (ret && (err || ret != -ENOMEM))
 		return ret;
 	without_index += !!ret;
-	return resize(self, TEST_SUBBUFS) ?: open_live_and_close(self);
+	return resize_offline(self, TEST_SUBBUFS) ?: look_at_index(self) ?:
+	       switch_cpu_online(self->ti.cpu, true) ?: run_on_cpu(self->ti.cpu);
 }
 
-/* MEM-11: Until the next resize. */
+/* MEM-11: Until the next resize. LIVE-25: The generations go on then. */
 TEST_F_TIMEOUT(map, a_resize_without_memory_for_the_index_succeeds, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
-		"buffer_size_kb", .call = call_resize, .after = after_resize_for_observer,
+		"buffer_size_kb", before_resize_for_observer, call_resize_offline,
+		after_resize_for_observer,
 	};
 
 	ASSERT_EQ(0, prepare(self));
