@@ -108,7 +108,7 @@ static uint32_t settle(struct tracemap_cpu *cpu)
 
 	while (tracemap_batch_next(b, &r))
 		;
-	cpu->way->settle(cpu);
+	cpu->damaged |= cpu->way->settle(cpu) < 0;
 	return b->events - before;
 }
 

@@ -288,6 +288,8 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu)
 
 static void clear_batch(struct tracemap_cpu *cpu)
 {
+	cpu->taken += cpu->batch.events;
+	cpu->batch.events = 0;
 	cpu->batch.it.next = cpu->batch.it.end;
 	cpu->batch.missed = 0;
 	cpu->batch.flags = 0;
@@ -303,6 +305,7 @@ void tracemap__finish(struct tracemap_cpu *cpu)
 	ret = cpu->ahead.out ? tracemap__ahead_done(cpu) : cpu->way->settle(cpu);
 	if (ret < 0)
 		cpu->error = ret;
+	cpu->damaged |= ret < 0;
 	clear_batch(cpu);
 }
 
@@ -341,6 +344,7 @@ int tracemap__fetch_now(struct tracemap_cpu *cpu)
 		cpu->fetched = FETCHED_MORE;
 	else if (cpu->fetched == FETCHED_NOT)
 		cpu->fetched = FETCHED_NOTHING;
+	cpu->damaged |= ret == -EBADMSG;
 	return ret;
 }
 
@@ -632,12 +636,27 @@ int tracemap__live_figures(const struct live_observer *o, struct tracemap_figure
 	return 0;
 }
 
+/* With the events that no caller has seen yet. An observer takes none. */
+static uint64_t all_taken(const struct tracemap_cpu *cpu)
+{
+	struct subbuf_iter left = cpu->batch.it;
+	uint64_t taken = cpu->taken + cpu->batch.events + cpu->ahead.events;
+	struct subbuf_record r;
+
+	if (cpu->way == &tracemap__way_observe)
+		return 0;
+	while (subbuf_next(&left, &r))
+		taken++;
+	return left.corrupt || cpu->damaged ? TRACEMAP_TAKEN_UNKNOWN : taken;
+}
+
 int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 			 struct tracemap_figures *figures)
 {
 	memset(figures, 0, sizeof(*figures));
 	figures->subbuf_size = cpu->format.subbuf_size;
 	figures->ahead = cpu->ahead.events;
+	figures->taken = all_taken(cpu);
 	return cpu->way->figures(cpu, figures);
 }
 

@@ -177,6 +177,8 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @told: how many of these were overwritten, of which batches up to the last one have told
  * @consumed: how many of these were consumed at the last look
  * @ends: whether a consumer has an end
+ * @taken: how many events were in the batches that are settled
+ * @damaged: whether there were more, which cannot be counted
  * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
  * @ahead: the batches after @batch
  * @way: how the buffer is read
@@ -211,6 +213,8 @@ struct tracemap_cpu {
 	uint64_t told;
 	uint64_t consumed;
 	bool ends;
+	uint64_t taken;
+	bool damaged;
 	uint64_t arrived;
 	struct ahead ahead;
 

@@ -248,7 +248,6 @@ static int fetch(struct dat_track *track)
 	/* Only an observer counts the events after the damage. */
 	if (ret == -EBADMSG && !track->dat->observes)
 		track->dat->damaged = true;
-	track->unsure |= ret < 0 && ret != -ENODATA;
 	if (ret <= 0)
 		track->batch = NULL;
 	return ret;
@@ -331,25 +330,17 @@ void dat_write_tails(struct tracemap_dat *dat)
 /* ---- Sums ---- */
 
 /* A buffer that is emptied restarts its counts. A mapping reports that itself. */
-static void restart(struct dat_track *track, const struct tracemap_figures *figures)
+static void look_for_restart(struct dat_track *track, const struct tracemap_figures *figures)
 {
+	bool restarted = figures->epoch != track->epoch || figures->consumed < track->consumed;
+
 	track->epoch = figures->epoch;
-	track->consumed = 0;
+	track->consumed = figures->consumed;
+	if (!restarted)
+		return;
 	/* The numbers of these losses can no longer be found out. */
 	track->owed.losses += track->owed.losses > 0;
 	track->emptied += tracemap_cpu_way(track->cpu) == TRACEMAP_READ;
-}
-
-/* The kernel counts what all consumers have taken: is it more than was taken here? */
-static void look_for_others(struct dat_track *track, const struct tracemap_figures *figures)
-{
-	if (figures->epoch != track->epoch || figures->consumed < track->consumed)
-		restart(track, figures);
-	if (!track->unsure)
-		track->others |= figures->consumed - track->consumed > track->taken;
-	track->consumed = figures->consumed;
-	track->taken = 0;
-	track->unsure = false;
 }
 
 static void look_at_figures(struct dat_track *track)
@@ -359,7 +350,8 @@ static void look_at_figures(struct dat_track *track)
 	if (tracemap_cpu_figures(track->cpu, &figures))
 		return;
 	if (!track->dat->observes)
-		look_for_others(track, &figures);
+		look_for_restart(track, &figures);
+	losses_look_for_others(&track->dat->losses, track->index, &figures);
 	track->lost += losses_dropped_of(&track->dat->losses, track->index, figures.dropped);
 }
 
@@ -383,15 +375,6 @@ void dat_count_losses(struct tracemap_dat *dat)
 {
 	for (unsigned int i = 0; i < dat->nr_tracks; i++)
 		dat_track_settle(dat->tracks[i]);
-}
-
-bool dat_has_others(const struct tracemap_dat *dat)
-{
-	for (unsigned int i = 0; i < dat->nr_tracks; i++) {
-		if (dat->tracks[i]->others)
-			return true;
-	}
-	return false;
 }
 
 unsigned int dat_emptied(const struct tracemap_dat *dat)

@@ -67,9 +67,6 @@ struct dat_track {
 	uint64_t events;		/* events taken since the recording began, or observed */
 	uint64_t consumed;		/* the kernel's counter at the last look */
 	uint32_t epoch;
-	uint64_t taken;			/* events taken since that look */
-	bool unsure;			/* damage since that look: not all events were counted */
-	bool others;			/* another consumer takes events */
 	unsigned int emptied;		/* how often the buffer was, as far as that was noticed */
 };
 
@@ -133,9 +130,6 @@ void dat_write_tails(struct tracemap_dat *dat);
  * their numbers into the file, unless it is finished.
  */
 void dat_count_losses(struct tracemap_dat *dat);
-
-/* Whether another consumer was seen to take events, up to the last tracemap_dat_figures(). */
-bool dat_has_others(const struct tracemap_dat *dat);
 
 /* How often a buffer was emptied, at least, up to the last tracemap_dat_figures(). */
 unsigned int dat_emptied(const struct tracemap_dat *dat);

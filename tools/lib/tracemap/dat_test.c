@@ -530,15 +530,15 @@ static void test_other_consumer(void)
 	send_events(5);
 	pull(1, 0);
 	kernel_tells_read(5);
-	CHECK(events() == 5 && !dat_has_others(dat) && !dat_emptied(dat));
+	CHECK(events() == 5 && !losses_others(&dat->losses) && !dat_emptied(dat));
 	send_events(4);
 	pull(1, 0);
 	kernel_tells_read(10);
-	CHECK(events() == 9 && dat_has_others(dat));
+	CHECK(events() == 9 && losses_others(&dat->losses) == 1);
 	send_events(6);
 	pull(1, 0);
 	kernel_tells_read(605);
-	CHECK(events() == 15 && !dat_emptied(dat));
+	CHECK(events() == 15 && losses_others(&dat->losses) == 590 && !dat_emptied(dat));
 	kernel_tells_read(0);
 	close_recording();
 }
@@ -556,11 +556,11 @@ static void test_emptied(void)
 	send_events(20);
 	pull(1, 0);
 	kernel_tells_read(20);
-	CHECK(events() == 100 && dat_emptied(dat) == 1 && !dat_has_others(dat));
+	CHECK(events() == 100 && dat_emptied(dat) == 1 && !losses_others(&dat->losses));
 	send_events(5);
 	pull(1, 0);
 	kernel_tells_read(2);
-	CHECK(events() == 105 && dat_emptied(dat) == 2 && !dat_has_others(dat));
+	CHECK(events() == 105 && dat_emptied(dat) == 2 && !losses_others(&dat->losses));
 	kernel_tells_read(0);
 	close_recording();
 }

@@ -240,7 +240,7 @@ static void count_missed(struct dat_track *track)
 	const struct tracemap_batch *batch = track->batch;
 
 	track->emptied += batch->flags & TRACEMAP_RESET &&
-			  (!track->dat->starts || track->events || track->taken);
+			  (!track->dat->starts || track->events);
 	losses_told(&track->dat->losses, batch->cpu, batch->missed);
 	track->owed.looked &= !batch->missed;
 	if (batch->missed != TRACEMAP_MISSED_UNKNOWN)
@@ -266,7 +266,6 @@ static void count_events(struct dat_track *track)
 	}
 	track->passed = it;
 	track->fresh = n;
-	track->taken += n;
 }
 
 /* An observer has not seen events that the batch does not count. */
@@ -435,7 +434,6 @@ int dat_track_write(struct dat_track *track)
 	ret = trace_dat_write(dat->file, tracemap_cpu_number(track->cpu), track->at, pages, nr);
 	if (!ret && was_overwritten(track))
 		return take_back(track);
-	track->unsure |= track->passed.corrupt;
 	if (!ret) {
 		if (nr && !track->nr_pages && track->piece.missed == TRACEMAP_MISSED_UNKNOWN)
 			owe(track);

@@ -43,8 +43,10 @@ void losses_begin(struct losses *l, struct tracemap *t)
 			continue;
 		if (tracemap_cpu_figures(cpu, &f)) {
 			c->overwritten = UINT64_MAX;
+			c->elsewhere = INT64_MAX;
 			continue;
 		}
+		c->elsewhere = f.consumed - f.taken;
 		if (!f.consumed)
 			continue;
 		c->overwritten = f.overwritten;
@@ -90,6 +92,39 @@ void losses_emptied(struct losses *l, int cpu)
 	c->told = 0;
 	c->overwritten = 0;
 	c->at_least = c->unknown;
+	c->others_at_least = true;
+}
+
+void losses_look_for_others(struct losses *l, unsigned int i, const struct tracemap_figures *f)
+{
+	struct cpu_losses *c = of(l, i);
+	int64_t elsewhere = f->consumed - f->taken;
+
+	if (!c || c->ends || l->swapped || f->taken == TRACEMAP_TAKEN_UNKNOWN ||
+	    tracemap_cpu_way(tracemap_get_cpu(l->t, i)) == TRACEMAP_OBSERVE)
+		return;
+	if (elsewhere < c->elsewhere)
+		c->others_at_least = true;
+	else if ((uint64_t)(elsewhere - c->elsewhere) > c->others)
+		c->others = elsewhere - c->elsewhere;
+}
+
+uint64_t losses_others(const struct losses *l)
+{
+	uint64_t others = 0;
+
+	for (unsigned int i = 0; i < l->nr; i++)
+		others += l->cpus[i].others;
+	return others;
+}
+
+bool losses_others_at_least(const struct losses *l)
+{
+	bool at_least = false;
+
+	for (unsigned int i = 0; i < l->nr; i++)
+		at_least |= l->cpus[i].others_at_least;
+	return at_least;
 }
 
 uint64_t losses_dropped_of(struct losses *l, unsigned int i, uint64_t dropped)
@@ -113,6 +148,7 @@ void losses_until_now(struct losses *l)
 
 		if (!c || tracemap_cpu_figures(tracemap_get_cpu(l->t, i), &f))
 			continue;
+		losses_look_for_others(l, i, &f);
 		c->ends = true;
 		c->overwritten_by_end = f.overwritten;
 		c->dropped_by_end = f.dropped;

@@ -9,6 +9,10 @@
  *
  * If the option "overwrite" is off, new events are dropped when there is no room. No
  * sub-buffer reports these: only the counters include them.
+ *
+ * Events that another program consumes are not lost, but this reader does not get them either. The
+ * kernel counts what all have consumed. That counter restarts when the buffer is emptied, so that
+ * what exceeds the events that were taken here is how many others consumed, or less, but not more.
  */
 #ifndef _TRACEMAP_LOSSES_H
 #define _TRACEMAP_LOSSES_H
@@ -28,6 +32,10 @@
  * @at_least: whether the counters cannot tell the number of those without one, as some of these
  *	may be from the time before
  * @ends: whether later losses do not count, see losses_until_now()
+ * @elsewhere: by how much the kernel's count of consumed events exceeded those taken here at
+ *	the beginning; INT64_MAX if that is not known
+ * @others: how many others have consumed since, at the look that found most
+ * @others_at_least: whether there may be more, as that count has restarted
  * @overwritten_by_end: the kernel's count of overwritten events then
  * @dropped_by_end: the kernel's count of dropped events then
  */
@@ -38,12 +46,16 @@ struct cpu_losses {
 	uint64_t dropped;
 	bool at_least;
 	bool ends;
+	int64_t elsewhere;
+	uint64_t others;
+	bool others_at_least;
 	uint64_t overwritten_by_end;
 	uint64_t dropped_by_end;
 };
 
 struct losses {
 	struct tracemap *t;
+	bool swapped;			/* snapshots may swap the counters: others are not known */
 	struct cpu_losses *cpus;	/* in the order of the CPUs of @t */
 	unsigned int nr;
 };
@@ -82,6 +94,19 @@ void losses_emptied(struct losses *l, int cpu);
  * overwritten, counts what sub-buffers report to this reader; another is told of the rest.
  */
 void losses_until_now(struct losses *l);
+
+/*
+ * Find out how many events of the CPU with index @i other programs have consumed up to now, or up to
+ * losses_until_now(), where its figures are @f.
+ */
+void losses_look_for_others(struct losses *l, unsigned int i, const struct tracemap_figures *f);
+
+/*
+ * How many events of all CPUs others have consumed, which this reader did not get, by what was
+ * looked at so far; and whether there may be more, as a buffer was emptied.
+ */
+uint64_t losses_others(const struct losses *l);
+bool losses_others_at_least(const struct losses *l);
 
 /* How many events the CPU with index @i has dropped since the last call. */
 uint64_t losses_dropped(struct losses *l, unsigned int i);

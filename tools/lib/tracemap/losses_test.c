@@ -234,6 +234,54 @@ static void test_unknown_beginning(void)
 	losses_end(&l);
 }
 
+static uint64_t others_at(uint64_t consumed, uint64_t taken)
+{
+	first->consumed = consumed;
+	first->taken = taken;
+	losses_look_for_others(&l, 0, first);
+	return losses_others(&l);
+}
+
+/* What others consume while this reader reads, which may have taken more than it has seen. */
+static void test_others(void)
+{
+	begin(0, 0, 70);
+	CHECK(others_at(70, 0) == 0 && others_at(80, 10) == 0 && others_at(90, 15) == 5);
+	losses_until_now(&l);
+	CHECK(others_at(900, 15) == 5 && !losses_others_at_least(&l));
+	losses_end(&l);
+}
+
+/* The counter restarts at 0: it says too little, and never too much. */
+static void test_others_emptied(void)
+{
+	begin(0, 0, 70);
+	CHECK(others_at(80, 5) == 5 && !losses_others_at_least(&l));
+	CHECK(others_at(0, 5) == 5 && others_at(60, 45) == 5 && losses_others_at_least(&l));
+	losses_end(&l);
+	begin(0, 0, 0);
+	losses_emptied(&l, 10);
+	CHECK(others_at(9, 2) == 7 && losses_others_at_least(&l));
+	losses_end(&l);
+}
+
+/* Where the numbers are not comparable, nobody is said to have taken anything. */
+static void test_others_unknown(void)
+{
+	begin(0, 0, 70);
+	CHECK(others_at(900, TRACEMAP_TAKEN_UNKNOWN) == 0);
+	l.swapped = true;
+	CHECK(others_at(900, 0) == 0);
+	l.swapped = false;
+	t.cpu[0].way = TRACEMAP_OBSERVE;
+	CHECK(others_at(900, 0) == 0);
+	losses_end(&l);
+	t = (struct tracemap){ .cpu = { { .number = 10, .error = -EAGAIN } }, .nr = 1 };
+	losses_begin(&l, &t);
+	CHECK(others_at(900, 0) == 0);
+	losses_end(&l);
+}
+
 static void test_add(void)
 {
 	CHECK(losses_add(2, 3) == 5);
@@ -255,6 +303,9 @@ int main(void)
 	test_lie_ahead();
 	test_since_emptied();
 	test_unknown_beginning();
+	test_others();
+	test_others_emptied();
+	test_others_unknown();
 	test_until_now();
 	test_untold_until_now();
 	printf("ok - losses\n");

@@ -582,8 +582,7 @@ static void what_was_read_ahead_is_put_back(void)
 		tracemap_merge_free(p.m);
 		p.m = NULL;
 		check(tracemap__in_hand(p.a.cpu));
-		memset(&f, 0, sizeof(f));
-		f.ahead = p.a.cpu->ahead.events;
+		check(tracemap_cpu_figures(p.a.cpu, &f) == -EOPNOTSUPP && f.taken == 60);
 		check(tracemap_figures_unread(&f) == (taken < 21 ? 40 : taken < 41 ? 20 : 0));
 		for (seq = taken; tracemap_cpu_next(p.a.cpu, &rec) == 1; seq++) {
 			check(rec.ts == seq && ((struct body *)rec.data)->seq == seq);
@@ -597,6 +596,7 @@ static void what_was_read_ahead_is_put_back(void)
 
 static void damage_that_was_read_ahead_is_told_in_its_place(void)
 {
+	struct tracemap_figures f;
 	struct pair p;
 
 	pair_open(&p, DELAY);
@@ -610,6 +610,8 @@ static void damage_that_was_read_ahead_is_told_in_its_place(void)
 	tube_end(&p.a);
 	says(p.m, 0);
 	check(!tube_unread(&p.a));
+	tracemap_cpu_figures(p.a.cpu, &f);
+	check(f.taken == TRACEMAP_TAKEN_UNKNOWN);
 	sim_ns += DELAY;
 	for (int i = 0; i < 3; i++)
 		comes(p.m, 10 + i, 0, i);

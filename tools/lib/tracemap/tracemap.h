@@ -413,6 +413,10 @@ const char *tracemap_way_name(enum tracemap_way way);
  * @ahead: events that a merge has read ahead into this handle and not handed out; no
  *	other reader gets them. It leaves out the sub-buffer that is being handed out, one of
  *	each CPU: what is left of that is in @consumed, and neither handed out nor in @ahead
+ * @taken: how many of @consumed this handle has taken, whether or not the caller has seen them
+ *	yet: what @consumed has grown by beyond that since the handle was opened, others have
+ *	consumed. It goes on counting when the buffer is emptied. TRACEMAP_TAKEN_UNKNOWN from the
+ *	first damaged sub-buffer on
  */
 struct tracemap_figures {
 	uint64_t committed;
@@ -424,10 +428,14 @@ struct tracemap_figures {
 	uint32_t subbuf_size;
 	uint32_t epoch;
 	uint64_t ahead;
+	uint64_t taken;
 
 	/* private: room to grow, 0 */
-	uint64_t reserved[7];
+	uint64_t reserved[6];
 };
+
+/* A sub-buffer was damaged, so that the number of events that were taken is not known. */
+#define TRACEMAP_TAKEN_UNKNOWN		UINT64_MAX
 
 /**
  * tracemap_figures_unread - about how many events there are to read

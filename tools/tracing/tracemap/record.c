@@ -110,7 +110,8 @@ static const struct verb_option own_options[] = {
 	{ 0, "subbuf", OPTION_CALL, AT(selection), "SIZE",
 	  "of the sub-buffers, where this kernel can set it\n"
 	  "(default: 64k)", selection_subbuf },
-	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
+	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
+	  .help = "exit with 3 if events were lost, or taken by others" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
 	  .help = "print neither the progress nor the sum at the end" },
 	{ .help = "\nWhen to stop:" },
@@ -248,6 +249,7 @@ static int open_recording(struct run *run)
 	if (ret)
 		return ret;
 	run->recording.dat->starts = session_is_own(run->session);
+	run->recording.dat->losses.swapped = session_may_swap(run->session, run->t);
 	if (!run->request->piped)
 		session_add_recording(run->session, run->request->output);
 	return 0;
@@ -499,6 +501,8 @@ static void drain(struct run *run)
 	int ret;
 
 	session_trace(run->session, false);
+	if (!session_is_own(run->session))
+		losses_until_now(&run->recording.dat->losses);
 	if (recording_error(&run->recording))
 		return;
 	ret = tracemap_until_now(run->t);
@@ -528,18 +532,18 @@ static void print_end(const struct record_end *end, FILE *to)
 
 static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 {
+	const struct losses *losses = &run->recording.dat->losses;
+
 	clear_progress(run);
 	if (!run->request->quiet) {
 		fputs("tracemap: ", stderr);
 		print_sums(run, sums, stderr);
 		print_end(&run->end, stderr);
 		fputc('\n', stderr);
+		session_say_others(run->session, losses_others(losses),
+				   losses_others_at_least(losses) ||
+				   dat_emptied(run->recording.dat));
 	}
-	/* What is mapped lets no snapshot be taken. */
-	if (!run->request->quiet && dat_has_others(run->recording.dat))
-		say("another program consumed events meanwhile%s: these are not in the recording, except for some that both may have%s",
-		    run->by_copy ? ", or a snapshot was taken" : "",
-		    has_live_index(run) ? "; --way observe records them, too" : "");
 }
 
 static void close_all(struct run *run)
@@ -614,7 +618,8 @@ static int record(struct run *run)
 		return EXIT_FAILED;
 	if (ret)
 		return child_not_started(ret);
-	if (run->request->strict && (sums.lost || sums.at_least))
+	if (run->request->strict &&
+	    (sums.lost || sums.at_least || losses_others(&run->recording.dat->losses)))
 		return EXIT_LOST;
 	return name ? child_exit_status(&run->loop.child, name) : EXIT_OK;
 }

@@ -97,6 +97,28 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 		    session->name, getpid(), session->dir);
 }
 
+/* One that is allocated later begins without any event that was consumed. */
+bool session_may_swap(const struct session *session, const struct tracemap *t)
+{
+	char path[PATH_MAX], text[128];
+	int ret;
+
+	if (session->own || tracemap_cpu_way(tracemap_get_cpu(t, 0)) != TRACEMAP_READ)
+		return false;
+	snprintf(path, sizeof(path), "%s/snapshot", session->dir);
+	ret = read_file(AT_FDCWD, path, text, sizeof(text));
+	return ret != -ENOENT && (ret < 0 || !strstr(text, "Snapshot is freed"));
+}
+
+void session_say_others(const struct session *session, uint64_t others, bool at_least)
+{
+	if (!others)
+		return;
+	say("another program consumed %s%llu event%s meanwhile, which tracemap did not get%s",
+	    at_least ? "at least " : "", (unsigned long long)others, plural(others),
+	    session_live_index(session->dir) ? "" : "; with --way observe it would");
+}
+
 void session_say_idle(const struct session *session)
 {
 	if (session_is_off(session))

@@ -61,6 +61,15 @@ int session_live_index(const char *dir);
 void session_say_how(const struct session *session, const struct tracemap *t,
 		     enum tracemap_way asked);
 
+/*
+ * Whether snapshots may swap the buffers of the instance for others, with what the kernel counts of
+ * them. Those that are mapped stay.
+ */
+bool session_may_swap(const struct session *session, const struct tracemap *t);
+
+/* Tell the user how many events others have consumed, or that it were that many @at_least. */
+void session_say_others(const struct session *session, uint64_t others, bool at_least);
+
 /* Tell the user why nothing is recorded in the instance: tracing is off, or nothing is traced. */
 void session_say_idle(const struct session *session);
 

@@ -372,21 +372,30 @@ static void sum_up(const struct stream *s)
 {
 	bool at_least = losses_at_least(&s->losses);
 
-	if (!s->opt.quiet)
-		say("%llu events, %s%llu lost", s->out.events, at_least ? "at least " : "",
-		    (unsigned long long)losses_least(s->lost, at_least));
+	if (s->opt.quiet)
+		return;
+	say("%llu events, %s%llu lost", s->out.events, at_least ? "at least " : "",
+	    (unsigned long long)losses_least(s->lost, at_least));
+	session_say_others(s->session, losses_others(&s->losses),
+			   losses_others_at_least(&s->losses));
+}
+
+/* For --strict. What the reader of the output did not want does not count. */
+static bool is_incomplete(const struct stream *s)
+{
+	return s->lost || (s->given_up && !s->out_error) || losses_at_least(&s->losses) ||
+	       losses_others(&s->losses);
 }
 
 static int finish(struct stream *s)
 {
 	if (!s->out_error)
 		s->out_error = flush(s);
+	losses_until_now(&s->losses);
 	sum_up(s);
 	if (s->out_error ? output_failed(&s->out, s->out_error) : s->error || s->incomplete)
 		return EXIT_FAILED;
-	/* What the reader of the output did not want does not count. */
-	if (s->opt.strict &&
-	    (s->lost || (s->given_up && !s->out_error) || losses_at_least(&s->losses)))
+	if (s->opt.strict && is_incomplete(s))
 		return EXIT_LOST;
 	return s->opt.command && !s->out_error ?
 		child_exit_status(&s->loop.child, s->opt.command[0]) : EXIT_OK;
@@ -449,6 +458,7 @@ static int start(struct stream *s)
 	tracemap_decoder_prepare(s->decoder);
 	output_never_wait(&s->out);
 	losses_begin(&s->losses, s->t);
+	s->losses.swapped = session_may_swap(s->session, s->t);
 	s->drops_new_events = drops_new_events(s->session);
 	return session_trace(s->session, true);
 }
@@ -509,7 +519,8 @@ static const struct verb_option own_options[] = {
 	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "a JSON object for each event" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
 	  .help = "print neither the way of reading nor the sum at the end" },
-	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
+	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
+	  .help = "exit with 3 if events were lost, or taken by others" },
 	{ .help = "When to stop:" },
 	{ 0, "duration", OPTION_SECONDS, AT(duration), "TIME",
 	  .help = "seconds, or 500ms, 10s, 5m, 1h" },
