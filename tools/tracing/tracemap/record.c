@@ -113,7 +113,7 @@ static const struct verb_option own_options[] = {
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
 	  .help = "exit with 3 if events were lost, or taken by others" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
-	  .help = "print neither the progress nor the sum at the end" },
+	  .help = "print neither the progress nor the totals at the end" },
 	{ .help = "\nWhen to stop:" },
 	{ 0, "duration", OPTION_SECONDS, AT(duration), "TIME",
 	  .help = "seconds, or 500ms, 10s, 5m, 1h" },

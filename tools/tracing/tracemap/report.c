@@ -540,7 +540,7 @@ static void say_none(const struct report *r, struct tep_event **list, const char
 			break;
 	}
 	events_near(&all, wanted, near, sizeof(near));
-	say("-e %s: %s knows no such event%s; --stats tells which it has", wanted, r->opt.file,
+	say("-e %s: %s knows no such event%s; --stats lists what it has", wanted, r->opt.file,
 	    near);
 	events_free(&all);
 }
@@ -643,7 +643,7 @@ static bool all_tasks_found(const struct report *r)
 		if (r->opt.tasks[i].found)
 			continue;
 		all = false;
-		say("-t %s: %s has no event of such a task%s; --stats tells which it has",
+		say("-t %s: %s has no event of such a task%s; --stats lists what it has",
 		    r->opt.tasks[i].name, r->opt.file, r->opt.sel.nr_cpus ? " on these CPUs" : "");
 	}
 	return all;
@@ -806,7 +806,7 @@ static const struct verb_option own_options[] = {
 	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "an object a line" },
 	{ 0, "stats", OPTION_FLAG, AT(stats), NULL,
 	  .help = "how many events there are, by event, task and CPU" },
-	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the sum at the end" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the totals at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
 	{ }
 };

@@ -518,7 +518,7 @@ static const struct verb_option own_options[] = {
 	{ .help = "What to print:" },
 	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "a JSON object for each event" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
-	  .help = "print neither the way of reading nor the sum at the end" },
+	  .help = "print neither how the buffers are read nor the totals at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
 	  .help = "exit with 3 if events were lost, or taken by others" },
 	{ .help = "When to stop:" },

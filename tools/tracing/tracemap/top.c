@@ -993,7 +993,7 @@ static const struct verb_option own_options[] = {
 	{ 0, "json", OPTION_FLAG, AT(opt.json), NULL,
 	  .help = "an object a line for each interval" },
 	{ 'q', "quiet", OPTION_FLAG, AT(opt.quiet), NULL,
-	  .help = "print neither how it is read nor the sum at the end" },
+	  .help = "print neither how the buffers are read nor the totals at the end" },
 	{ 0, "duration", OPTION_SECONDS, AT(opt.duration), "TIME",
 	  .help = "stop after seconds, or 500ms, 10s, 5m, 1h" },
 	{ }
