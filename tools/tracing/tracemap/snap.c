@@ -47,6 +47,7 @@ struct snap {
 	struct trace_head *head;	/* of the files */
 	struct tracemap_decoder *decoder;
 	struct output out;
+	bool graph;			/* the text is a tree of calls */
 	bool lost;
 	bool failed;
 };
@@ -61,32 +62,51 @@ static int print_header(struct snap *s)
 		return 0;
 	if (text_file_read(s->dir, "current_tracer", tracer, sizeof(tracer)) < 0)
 		strcpy(tracer, "nop");
+	s->graph = !strncmp(tracer, "function_graph", strlen("function_graph"));
 	tracemap_text_header(s->decoder, tracer, &s->out.line);
 	return s->out.line.error;
 }
 
 /*
- * Whether to print the record. Events older than --last are not printed, nor losses before
- * these. A loss before a printed event is printed, as it may be from the wanted time.
+ * Whether to print the record of the CPU with index @i. Events older than --last are not printed,
+ * nor losses before these. A loss before a printed event is printed, as it may be from the wanted
+ * time.
  */
-static bool is_wanted(struct snap *s, const struct tracemap_record *rec)
+static bool is_wanted(struct snap *s, unsigned int i, const struct tracemap_record *rec)
 {
 	struct snapshot *shot = &s->shot;
-	unsigned int i = snapshot_index(shot, rec->cpu);
 
-	if (rec->data && rec->ts < shot->from)
+	if (rec->data && rec->ts < shot->from) {
+		shot->cpus[i].begins_late = false;
 		return false;
+	}
 	snapshot_lost(shot, i, rec->missed);
 	if (rec->data)
 		snapshot_count(shot, rec->ts);
 	return true;
 }
 
-static int print_record(struct snap *s, const struct tracemap_record *rec)
+/*
+ * As in the kernel's file "trace": before its first event, the CPU had others, which were
+ * overwritten. Of the first event of all, that is no news.
+ */
+static void print_late_start(struct snap *s, unsigned int i, const struct tracemap_record *rec)
+{
+	struct snapshot_cpu *c = &s->shot.cpus[i];
+
+	if (!c->begins_late || !rec->data)
+		return;
+	c->begins_late = false;
+	if (s->shot.events > 1 && !s->opt.json && !s->graph)
+		tracemap_line_printf(&s->out.line, "##### CPU %d buffer started ####\n", rec->cpu);
+}
+
+static int print_record(struct snap *s, unsigned int i, const struct tracemap_record *rec)
 {
 	int ret;
 
 	output_begin_line(&s->out);
+	print_late_start(s, i, rec);
 	if (s->opt.json)
 		ret = tracemap_json(s->decoder, rec, &s->out.line);
 	else
@@ -94,6 +114,11 @@ static int print_record(struct snap *s, const struct tracemap_record *rec)
 	if (ret)
 		return ret;
 	return rec->data ? output_end_event(&s->out) : output_end_line(&s->out);
+}
+
+static int print_wanted(struct snap *s, unsigned int i, const struct tracemap_record *rec)
+{
+	return is_wanted(s, i, rec) ? print_record(s, i, rec) : 0;
 }
 
 static int reading_failed(struct tracemap_merge *m, int error)
@@ -123,8 +148,8 @@ static int print_merged(struct snap *s, struct tracemap_merge *m, int *error)
 			ret = reading_failed(m, ret);
 		else if (!ret)
 			stop_wait(-1, 1);	/* the writer was too quick for once */
-		else if (is_wanted(s, &rec))
-			*error = print_record(s, &rec);
+		else
+			*error = print_wanted(s, snapshot_index(&s->shot, rec.cpu), &rec);
 		if (ret < 0)
 			return ret;
 	}

@@ -101,6 +101,13 @@ static int open_buffers(struct snapshot *s, const struct snapshot_request *r)
 	return ret ? open_failed(ret, r, &o) : 0;
 }
 
+static bool has_overwritten(const struct tracemap_cpu *cpu)
+{
+	struct tracemap_figures f;
+
+	return !tracemap_cpu_figures(cpu, &f) && f.overwritten;
+}
+
 static int set_end(struct snapshot *s, const struct snapshot_request *r)
 {
 	int ret;
@@ -109,6 +116,8 @@ static int set_end(struct snapshot *s, const struct snapshot_request *r)
 	s->cpus = calloc(s->nr_cpus, sizeof(*s->cpus));
 	if (!s->cpus)
 		return complain(ABOUT_BUFFER, ENOMEM, "%s", r->name);
+	for (unsigned int i = 0; i < s->nr_cpus; i++)
+		s->cpus[i].begins_late = has_overwritten(tracemap_get_cpu(s->t, i));
 	ret = tracemap_until_now(s->t);
 	return ret ? complain(ABOUT_BUFFER, ret, "%s", r->name) : 0;
 }

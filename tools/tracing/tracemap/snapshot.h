@@ -32,10 +32,12 @@ struct snapshot_request {
  * struct snapshot_cpu - what one CPU has to give
  * @lost: how many overwritten events the kernel has told of
  * @unknown: there were more, and the kernel does not say how many
+ * @begins_late: its next event is the first that it has, as older ones were overwritten
  */
 struct snapshot_cpu {
 	uint64_t lost;
 	bool unknown;
+	bool begins_late;
 };
 
 /**
