@@ -20,6 +20,9 @@
 #define SUBBUF_KB	"64"
 #define SUBBUF_PAGES	128		/* a sub-buffer has no more on any kernel, */
 #define SUBBUF_KB_MAX	1024		/* and is no larger on some */
+#define DEFAULT_SIZE	(8 << 20)	/* of each CPU's buffer, */
+#define DEFAULT_SHARE	16		/* if all are this part of the memory at most */
+#define LEAST_SIZE	(8 * 1024)	/* two pages: the kernel makes no smaller one */
 #define LARGE_ENOUGH	(1024 * 1024)	/* bytes of a buffer, for sub-buffers of SUBBUF_KB */
 
 /* ---- Options ---- */
@@ -169,7 +172,9 @@ const struct verb_option selection_options[] = {
 	  "what this instance traces, / for the top level: it is only\n"
 	  "read, so of these options -C alone goes with it", take_instance },
 	{ 'b', "buffer", OPTION_SIZE, AT(buffer_size), "SIZE",
-	  .help = "the size of each CPU's buffer, e.g. 512k, 8M" },
+	  .help = "the size of each CPU's buffer, e.g. 512k (default: 8M)" },
+	{ 0, "buffer-total", OPTION_SIZE, AT(buffer_total), "SIZE",
+	  .help = "of all CPUs' buffers together, in place of -b" },
 	{ 0, "clock", OPTION_TEXT, AT(clock), "NAME",
 	  .help = "the clock of the time stamps, see trace_clock" },
 	{ }
@@ -227,6 +232,8 @@ static const char *setting_of(const struct selection *sel)
 		return "-F";
 	if (sel->buffer_size)
 		return "-b";
+	if (sel->buffer_total)
+		return "--buffer-total";
 	if (sel->subbuf)
 		return "--subbuf";
 	return sel->clock ? "--clock" : NULL;
@@ -246,6 +253,10 @@ int selection_command(const struct selection *sel, int argc, char **argv, char *
 	if (sel->instance && setting) {
 		say("instance %s: one that was there is only read, and %s would change it: with -e or -p, and without -i, tracemap traces in an instance of its own",
 		    sel->instance, setting);
+		return -EINVAL;
+	}
+	if (sel->buffer_size && sel->buffer_total) {
+		say("-b is the size of each CPU's buffer, --buffer-total that of all together: give one of them");
 		return -EINVAL;
 	}
 	if (sel->nr_functions && !sel->tracer) {
@@ -286,20 +297,56 @@ static unsigned long long available_kib(void)
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
+static unsigned long long cpus_online(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus;
+}
+
+/* Bytes of each CPU's buffer that were asked for; 0: the size is not given. */
+static unsigned long long asked_size(const struct selection *sel)
+{
+	return sel->buffer_total ? sel->buffer_total / cpus_online() : sel->buffer_size;
+}
+
+/*
+ * A tool that is kept from the CPU for 100 ms should lose nothing of a million events a second. On
+ * a machine with little memory for its CPUs, the kernel's size stays.
+ */
+static unsigned long long default_size(void)
+{
+	return available_kib() / cpus_online() / DEFAULT_SHARE < DEFAULT_SIZE / 1024 ? 0 :
+									       DEFAULT_SIZE;
+}
+
+static int check_total(const struct selection *sel)
+{
+	if (!sel->buffer_total || asked_size(sel) >= LEAST_SIZE)
+		return 0;
+	say("--buffer-total: each of %llu CPUs needs %dk at least: ask for %lluk or more",
+	    cpus_online(), LEAST_SIZE / 1024, cpus_online() * (LEAST_SIZE / 1024));
+	return -EINVAL;
+}
+
 /*
  * The kernel would take the memory of one CPU after the other, and refuse when there is no more:
  * other programs would lack it meanwhile.
  */
 static int check_buffer_size(const struct selection *sel, struct session *session)
 {
-	unsigned long long kib = (sel->buffer_size + 1023) / 1024, there = available_kib();
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned long long kib = (asked_size(sel) + 1023) / 1024, there = available_kib();
+	unsigned long long cpus = cpus_online(), most = there / cpus;
 
 	(void)session;
-	if (!sel->buffer_size || !there || cpus < 1 || kib <= there / cpus)
-		return 0;
-	say("-b: %llu MiB for each of %ld CPUs are more than there is memory for: ask for %lluM at most",
-	    kib >> 10, cpus, there / cpus >> 10);
+	if (!there || kib <= most)
+		return check_total(sel);
+	if (sel->buffer_total)
+		say("--buffer-total: this is more than there is memory for: ask for %lluM at most",
+		    there >> 10);
+	else
+		say("-b: %llu MiB for each of %llu CPUs are more than there is memory for: ask for %lluM at most",
+		    kib >> 10, cpus, most >> 10);
 	return -ENOMEM;
 }
 
@@ -512,7 +559,9 @@ static int set_tracer(const struct selection *sel, struct session *session)
  */
 static void prefer_large_subbufs(const struct selection *sel, struct session *session)
 {
-	if (!sel->buffer_size || sel->buffer_size >= LARGE_ENOUGH)
+	unsigned long long size = asked_size(sel);
+
+	if (!size || size >= LARGE_ENOUGH)
 		session_try(session, "buffer_subbuf_size_kb", SUBBUF_KB);
 }
 
@@ -532,12 +581,15 @@ static int set_subbuf(const struct selection *sel, struct session *session)
 
 static int set_buffer(const struct selection *sel, struct session *session)
 {
+	unsigned long long asked = asked_size(sel), size = asked ? asked : default_size();
 	char text[32];
 
-	if (!sel->buffer_size)
-		return 0;
-	snprintf(text, sizeof(text), "%llu", (sel->buffer_size + 1023) / 1024);
-	return session_set(session, "buffer_size_kb", text);
+	snprintf(text, sizeof(text), "%llu", (size + 1023) / 1024);
+	if (asked)
+		return session_set(session, "buffer_size_kb", text);
+	if (size)
+		session_try(session, "buffer_size_kb", text);
+	return 0;
 }
 
 static int set_clock(const struct selection *sel, struct session *session)

@@ -34,7 +34,8 @@ struct selection {
 	unsigned int nr_functions;
 	int *cpus;		/* for struct tracemap_options */
 	unsigned int nr_cpus;	/* 0: all CPUs */
-	unsigned long long buffer_size;
+	unsigned long long buffer_size;		/* of each CPU, */
+	unsigned long long buffer_total;	/* or of all; 0: the option was not given */
 	unsigned long long subbuf;	/* bytes of a sub-buffer; 0: the option was not given */
 	enum tracemap_way way;	/* that the caller opens the buffers by */
 	bool large_subbufs;	/* then make them large */

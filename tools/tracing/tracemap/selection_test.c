@@ -574,6 +574,42 @@ static void test_too_large(void)
 	selection_free(&sel);
 }
 
+/* Returns what was set, or -1 if it was refused. */
+static int buffer_kb(unsigned long long size, unsigned long long total)
+{
+	struct selection sel = { .buffer_size = size, .buffer_total = total };
+	struct child child = CHILD_NONE;
+	struct session *session = NULL;
+	char text[64];
+	int ret = selection_open(&sel, &session, &child, NULL);
+
+	if (!ret && text_file_read(own, "buffer_size_kb", text, sizeof(text)) < 0)
+		ret = -1;
+	CHECK(!session_close(session) && is_untouched());
+	return ret ? -1 : atoi(text);
+}
+
+/* In all, where that is asked for; else enough for a while in which the command does not run. */
+static void test_buffer_size(void)
+{
+	static char *argv[] = { "stream", NULL };
+	struct selection both = { .buffer_size = 4096, .buffer_total = 1 << 20 };
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	char **command;
+
+	CHECK(buffer_kb(0, 0) == 8192 && buffer_kb(70000, 0) == 69);
+	CHECK(buffer_kb(0, cpus * 20480) == 20);
+	CHECK(buffer_kb(0, cpus * 8192 - 1) == -1 && strstr(last_said, "needs 8k at least"));
+	CHECK(buffer_kb(0, 1ULL << 40) == -1 && strstr(last_said, "--buffer-total: this is more"));
+	optind = 1;
+	CHECK(selection_command(&both, 1, argv, &command) == -EINVAL);
+	CHECK(strstr(last_said, "give one of them"));
+	both.buffer_size = 0;
+	both.instance = "/";
+	CHECK(selection_command(&both, 1, argv, &command) == -EINVAL);
+	CHECK(strstr(last_said, "--buffer-total would change it"));
+}
+
 /* One that was there stays as it is, whatever runs in it, and whoever tries to set something. */
 static void test_existing(bool records)
 {
@@ -805,6 +841,7 @@ int main(int argc, char **argv)
 	test_existing(false);
 	test_existing(true);
 	test_too_large();
+	test_buffer_size();
 	test_near();
 	test_names_refused();
 	test_kernel_refuses();

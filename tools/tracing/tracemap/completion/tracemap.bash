@@ -71,7 +71,7 @@ _tracemap_values()
 	--between)	_tracemap_events "$fs" "$2" ;;
 	--signal)	echo USR1 USR2 ;;
 	--last|--every|--after|--keep) ;;
-	-t|--task|--from|--to|-f|--filter|-b|--buffer|--duration|--size|--until|--subbuf|-n|--count|--max-rows|-d|--interval)
+	-t|--task|--from|--to|-f|--filter|-b|--buffer|--buffer-total|--duration|--size|--until|--subbuf|-n|--count|--max-rows|-d|--interval)
 			;;
 	*)		return 1 ;;
 	esac
