@@ -657,8 +657,8 @@ static int finish(struct report *r, int ret)
 		    (unsigned long long)losses_least(r->lost, r->at_least),
 		    r->at_least ? ": the file does not have the number of every loss" : "");
 	if (r->backwards)
-		say("the time of a CPU goes back %llu times, behind lines with [LATE]: a clock was set, or the file has several recordings",
-		    r->backwards);
+		say("the time of a CPU goes back %llu time%s, behind lines with [LATE]: a clock was set, or the file has several recordings",
+		    r->backwards, plural(r->backwards));
 	if (ret ? output_failed(&r->out, ret) :
 	    stop_signals() || r->damaged || !all_tasks_found(r))
 		return EXIT_FAILED;
