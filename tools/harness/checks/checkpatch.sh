@@ -19,7 +19,7 @@ is_outside()
 {
 	local files
 	files=$(sed -n 's,^+++ b/,,p' "$1")
-	[ -n "$files" ] && ! grep -qvE '^(tools/(lib|tracing)/tracemap|samples/tracemap_bpf)/' <<<"$files"
+	[ -n "$files" ] && ! grep -qvE '^tools/(lib|tracing)/tracemap/' <<<"$files"
 }
 
 checkpatch()

@@ -112,7 +112,7 @@ bpf='#include <stdio.h>
 #include <tracemap/tracemap-bpf.h>
 int main(void)
 {
-	tracemap_perf_close(NULL);
+	tracemap_bpf_close(NULL);
 	puts("read");
 	return 0;
 }'
@@ -150,10 +150,10 @@ check "deb: libtracemap-event1 needs what decodes" \
 	needs libtracemap-event1 libc6 libtraceevent1
 check "deb: libtracemap-dat1 needs what compresses" \
 	needs libtracemap-dat1 libc6 libtracemap1 libzstd1
-check "deb: libtracemap-bpf1 needs libbpf" needs libtracemap-bpf1 libc6 libbpf1
+check "deb: libtracemap-bpf1 needs no more than the merge" needs libtracemap-bpf1 libc6 libtracemap1
 check "deb: libtracemap-dev needs the libraries, and what their .pc files name" \
 	needs libtracemap-dev libtracemap1 libtracemap-event1 libtracemap-dat1 \
-	libtracemap-bpf1 libbpf-dev libtraceevent-dev libzstd-dev
+	libtracemap-bpf1 libtraceevent-dev libzstd-dev
 check "deb: the command needs the shared libraries" \
 	needs tracemap libc6 libtracecmd1 libtraceevent1 libtracemap1 libtracemap-event1 libzstd1
 check "deb: lintian finds no error and warns of nothing" lint
@@ -165,5 +165,5 @@ check "deb: a program builds with libtracemap-event.pc and runs" builds libtrace
 check "deb: a program builds with libtracemap-dat.pc and runs" builds libtracemap-dat "$dat"
 check "deb: a program builds with libtracemap-bpf.pc and runs" builds libtracemap-bpf "$bpf"
 check "deb: manual pages are found by each name" \
-	found tracemap.1 tracemap-stat.1 libtracemap.3 subbuf_next.3 tracemap_perf_close.3 \
+	found tracemap.1 tracemap-stat.1 libtracemap.3 subbuf_next.3 tracemap_bpf_close.3 \
 	tracemap_dat_take.3

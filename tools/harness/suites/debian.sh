@@ -11,7 +11,7 @@
 
 # What the machine has and what our packages depend on: the guest has no network.
 in_root=(systemd-sysv dbus udev kmod procps initramfs-tools zstd grub-pc-bin grub2-common
-	linux-image-cloud-amd64 libbpf-dev libtracecmd-dev libtraceevent-dev libzstd-dev)
+	linux-image-cloud-amd64 libtracecmd-dev libtraceevent-dev libzstd-dev)
 
 make_packages()
 {

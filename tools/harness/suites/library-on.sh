@@ -25,7 +25,7 @@ build()
 	local t core options
 
 	mapfile -t core < <(find "$library" -maxdepth 1 -name '*.c' ! -name '*_test.c' \
-		! -name 'event*' ! -name 'perf_buffer*' ! -name 'dat*' ! -name 'trace_*' \
+		! -name 'event*' ! -name 'bpf_*' ! -name 'dat*' ! -name 'trace_*' \
 		! -name bytes.c ! -name losses.c ! -name new_file.c ! -name temp_file.c)
 	for t in "${tests[@]}"; do
 		options=()

@@ -14,7 +14,8 @@ build()
 	for page in "${pages[@]}"; do
 		example "$page" 'c gnu99' "$work/with/$(basename "$page" .3)" -static
 	done
-	make -C "$top/samples/tracemap_bpf" O="$work/with" "$work/with/opens.bpf.o"
+	make -C "$library" O="$work/lib" "$work/lib/opens.bpf.o"
+	cp "$work/lib/opens.bpf.o" "$work/with"
 }
 
 scratch

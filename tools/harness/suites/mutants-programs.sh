@@ -35,7 +35,7 @@ lib/tracemap		dat_test	dat_test
 tracing/tracemap	selection	selection_test
 lib/tracemap		dat_page_test	dat_page_test
 lib/tracemap		core_test	core_test
-lib/tracemap		perf_buffer	perf_buffer_test
+lib/tracemap		bpf_test	bpf_test
 lib/tracemap		merge_test	merge_test
 lib/tracemap		subbuf_test	subbuf_test
 lib/tracemap		live_test	live_test
@@ -45,6 +45,7 @@ tracing/tracemap	sink		sink_test
 lib/tracemap		trace_dat_test	trace_dat_test
 lib/tracemap		valgrind	merge_test_plain
 lib/tracemap		live_tsan	live_test_tsan
+lib/tracemap		bpf_tsan	bpf_test_tsan
 '
 
 programs() { "$harness/mutants/programs.py" "$@"; }

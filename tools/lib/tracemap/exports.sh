@@ -10,7 +10,7 @@ out=$(mktemp -d) || exit 1
 trap 'rm -rf "$out"' EXIT
 
 # Prototypes begin at the start of a line.
-sed -n '/^static/d; s/^[a-z][^(]*[ *]\(tracemap_[a-z0-9_]*\)(.*/\1/p' "$header" |
+sed -n '/^static\|^typedef/d; s/^[a-z][^(]*[ *]\(tracemap_[a-z0-9_]*\)(.*/\1/p' "$header" |
 	sort >"$out/header"
 sed -n 's/^[[:blank:]]*\(tracemap_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$out/map"
 version=$(sed -n 's/^\([A-Z0-9_]*\) {$/\1/p' "$map" | tail -n 1)

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * libtracemap-bpf: the per-CPU perf buffers of libbpf as sources of records.
+ * libtracemap-bpf: what BPF programs send, as sources of a merge: by
+ * bpf_perf_event_output() into the perf buffer of each CPU, or into BPF ring buffers.
  *
- *	struct perf_buffer *pb = perf_buffer__new(map_fd, 64, NULL, NULL, NULL, NULL);
- *	struct tracemap_perf *p;
- *	struct tracemap_source source;
- *	struct tracemap_merge *m;
+ *	struct tracemap_bpf *bpf;
  *
  *	ret = tracemap_merge_new(&m, NULL);
- *	for (i = 0; i < perf_buffer__buffer_cnt(pb); i++) {
- *		ret = tracemap_perf_open(&p, pb, i, TRACEMAP_PERF_ONLINE, NULL);
- *		tracemap_perf_source(p, &source);
- *		ret = tracemap_merge_add_source(m, &source);
+ *	ret = tracemap_bpf_new(&bpf, m);
+ *	ret = tracemap_bpf_add(bpf, bpf_object__find_map_fd_by_name(object, "buffers"),
+ *			       0, 1 << 18, stamp);
+ *	for (;;) {
+ *		while ((ret = tracemap_merge_next(m, &rec)) > 0)
+ *			use(rec.cpu, rec.ts, rec.data, rec.size, rec.missed);
+ *		if (ret < 0)
+ *			break;
+ *		ret = tracemap_bpf_wait(bpf, tracemap_merge_timeout(m, -1));
+ *		if (ret < 0)
+ *			break;
  *	}
  *
- * A BPF program that calls bpf_perf_event_output() puts its time stamp,
- * bpf_ktime_get_ns(), into the sample, at the start unless the options say where.
- *
- * Records are handed out in place; a record that wraps around the end of the ring is
- * handed out as a copy. The kernel gets the room back when the record is released.
+ * Records are handed out in place; one that wraps around the end of a perf buffer is handed
+ * out as a copy. The kernel gets the room of a record back when the merge goes on to the next
+ * of the same ring.
  */
 #ifndef _TRACEMAP_BPF_H
 #define _TRACEMAP_BPF_H
@@ -29,190 +32,103 @@
 extern "C" {
 #endif
 
-struct perf_buffer;
-struct perf_event_mmap_page;
-struct tracemap_perf;
-
-/* As the CPU of a buffer: the one that has the buffer's index among those online now. */
-#define TRACEMAP_PERF_ONLINE	(-1)
+struct tracemap_bpf;
 
 /**
- * struct tracemap_perf_options - how to read the samples of a perf buffer
- * @size: sizeof(struct tracemap_perf_options), since a later version may add members
- * @flags: TRACEMAP_FROM_NOW passes over the samples that are there already
- * @stamp_offset: where in a sample its time stamp is: a u64 in the machine's byte order,
- *	aligned or not
- * @sample_type: the member of this name of the struct perf_event_attr that was given to
- *	perf_buffer__new_raw(); 0 for that of perf_buffer__new(). With PERF_SAMPLE_TIME
- *	the time stamp is perf's, and @stamp_offset is ignored
- * @stamp: a function that returns the time stamp of a sample, instead of both; may be
- *	NULL
- * @arg: the first argument of @stamp
+ * typedef tracemap_bpf_stamp - find the time stamp of a record
+ * @data: the record
+ * @size: bytes of it
+ *
+ * Return: the time stamp, such as what bpf_ktime_get_ns() had returned to the program
  */
-struct tracemap_perf_options {
-	size_t size;
-	uint32_t flags;
-	uint32_t stamp_offset;
-	uint64_t sample_type;
-	uint64_t (*stamp)(void *arg, const void *sample, uint32_t size);
-	void *arg;
-};
+typedef uint64_t tracemap_bpf_stamp(const void *data, uint32_t size);
 
 /**
- * tracemap_perf_default_options - the options that NULL stands for
- *
- * Begin with these, and set what is to be different.
- *
- * Return: options to read from the oldest sample on, where each sample begins with a u64
- * that is its time stamp, such as what bpf_ktime_get_ns() returns
- */
-static inline struct tracemap_perf_options tracemap_perf_default_options(void)
-{
-	struct tracemap_perf_options options;
-
-	memset(&options, 0, sizeof(options));
-	options.size = sizeof(options);
-	return options;
-}
-
-/**
- * tracemap_perf_open - open one perf buffer of libbpf
- * @perf: set to a new handle; left alone on failure
- * @pb: what perf_buffer__new() or perf_buffer__new_raw() returned; it has to exist until
- *	the handle is closed
- * @index: which buffer, below perf_buffer__buffer_cnt()
- * @cpu: the number that its records get as their CPU, since libbpf does not tell it.
- *	TRACEMAP_PERF_ONLINE is number @index of the CPUs online, which is right unless
- *	perf_buffer__new_raw() was given CPUs, or one came or went since
- * @options: how to read it; NULL for tracemap_perf_default_options()
- *
- * From then on, do not call perf_buffer__poll() or perf_buffer__consume(): they take
- * samples, too.
- *
- * Return: 0, or a negative errno, also one of those of tracemap_perf_open_ring() and of
- * perf_buffer__buffer()
- * * -EINVAL - There is no such buffer or CPU.
- * * -ENOENT - There are not that many CPUs online: give the number of the CPU.
- */
-int tracemap_perf_open(struct tracemap_perf **perf, struct perf_buffer *pb,
-		       unsigned int index, int cpu,
-		       const struct tracemap_perf_options *options);
-
-/**
- * tracemap_perf_open_ring - open a perf buffer that was mapped without libbpf
- * @perf: set to a new handle; left alone on failure
- * @base: what mmap(2) of the perf event's descriptor returned; it must be mapped
- *	writable, or else the kernel overwrites samples that were not read
- * @size: bytes mapped there
- * @cpu: the number that its records get as their CPU
- * @options: how to read it; NULL for tracemap_perf_default_options()
+ * tracemap_bpf_new - prepare to read what BPF programs send
+ * @bpf: set to a new handle; left alone on failure
+ * @m: the merge that is to have the records; other sources may be in it, too
  *
  * Return: 0, or a negative errno
- * * -EINVAL - The memory is no perf buffer, or the options make no sense: among them a
- *   @sample_type without PERF_SAMPLE_RAW.
- * * -E2BIG - The options have something that this version of the library does not know.
- * * -EOPNOTSUPP - The sample type has PERF_SAMPLE_READ or PERF_SAMPLE_CALLCHAIN, or the
- *   kernel is older than 4.1.
- * * -EBADMSG - The positions in the buffer, data_head and data_tail, are damaged.
  * * -ENOMEM - There is no memory.
+ * * -EMFILE - There are too many descriptors.
  */
-int tracemap_perf_open_ring(struct tracemap_perf **perf, void *base, size_t size,
-			    int cpu, const struct tracemap_perf_options *options);
+int tracemap_bpf_new(struct tracemap_bpf **bpf, struct tracemap_merge *m);
 
 /**
- * tracemap_perf_close - close a buffer
- * @perf: the handle, or NULL
+ * tracemap_bpf_add - read a map of the type PERF_EVENT_ARRAY or RINGBUF
+ * @bpf: the handle
+ * @map_fd: the map, which has to stay open until tracemap_bpf_close(); nothing else may
+ *	read it
+ * @number: what records have as their CPU: in a perf buffer it is the CPU plus this number,
+ *	in a ring buffer it is this number
+ * @bytes: of the perf buffer of each CPU: a power of two, and a page at least. A ring buffer
+ *	has the size that its program says
+ * @stamp: a function that returns the time stamp of a record. The data of a perf buffer are
+ *	aligned to 4 bytes only, and their size is up to 7 bytes more than what was sent
  *
- * Samples that were not released stay in the buffer.
+ * A perf buffer is opened for each CPU that is online. The kernel reports how many samples it
+ * has lost when the next one finds room, and the missed of that record has the number. Of a
+ * ring buffer the kernel counts no loss: the program has to, where its call fails.
+ *
+ * Records of one ring come as they are in the ring. If several CPUs share a ring buffer, they may
+ * not be in the order of time there, since a program takes its time stamp before or after its
+ * place in the ring: a record that is older than one before it is TRACEMAP_LATE.
+ *
+ * A call that fails adds nothing, unless it is the merge that has no memory (ENOMEM).
+ *
+ * Return: 0, or a negative errno, also one of those of bpf(2), perf_event_open(2) and mmap(2)
+ * * -EINVAL - The map has another type, or @bytes is no size for a perf buffer.
+ * * -EOPNOTSUPP - The ring buffer can be overwritten (BPF_F_RB_OVERWRITE), or longs have
+ *   32 bits.
+ * * -ENODEV - No CPU of the map is online.
  */
-void tracemap_perf_close(struct tracemap_perf *perf);
+int tracemap_bpf_add(struct tracemap_bpf *bpf, int map_fd, int number, size_t bytes,
+		     tracemap_bpf_stamp *stamp);
 
 /**
- * tracemap_perf_next - get the oldest sample that was not released
- * @perf: the handle
- * @rec: filled, if there is a sample. Its data are aligned to 4 bytes only, and its @size
- *	may be up to 7 bytes more than what the program sent. It has TRACEMAP_FRESH in its
- *	flags if the call looked for new samples
+ * tracemap_bpf_wait - wait until something comes
+ * @bpf: the handle
+ * @timeout_ms: how long, as tracemap_merge_timeout() returns it; negative for no end
  *
- * The sample is valid, and takes room in the buffer, until tracemap_perf_release().
- * Before that, the call returns the same sample again. The kernel reports lost samples
- * when the next sample finds room, so the last loss is not known until then.
+ * Before it, call tracemap_merge_next() until it returns 0: what comes wakes a caller once. That
+ * call fails with EBADMSG once for a ring that is damaged, and whose records end there. The
+ * kernel wakes no caller for a record with BPF_RB_NO_WAKEUP, nor for those behind it.
  *
- * Take samples until there are none before you wait, by perf_buffer__epoll_fd() or by
- * perf_buffer__buffer_fd(): perf reports a wakeup once.
- *
- * Return: 1 if there is a sample, 0 if there is none yet, or a negative errno
- * * -EBADMSG - The buffer is damaged, or a sample has no room for its time stamp. The
- *   error stays until tracemap_perf_discard(), and a merge that got it does not ask this
- *   source again.
+ * Return: 1 if something came, 0 if the time is over, or a negative errno
+ * * -EINTR - A signal came.
  */
-int tracemap_perf_next(struct tracemap_perf *perf, struct tracemap_record *rec);
+int tracemap_bpf_wait(struct tracemap_bpf *bpf, int timeout_ms);
 
 /**
- * tracemap_perf_release - give the room of a sample back to the kernel
- * @perf: the handle
+ * tracemap_bpf_fd - a descriptor to wait for together with others
+ * @bpf: the handle
  *
- * The sample is the one that tracemap_perf_next() returned; without one, the call does
- * nothing.
+ * When it is readable, call tracemap_bpf_wait() with a time of 0, whose result says nothing
+ * then, and take the records: else it stays readable. Do not read, change or close it.
+ *
+ * Return: the descriptor, for poll(2) or tracemap_wait_with()
  */
-void tracemap_perf_release(struct tracemap_perf *perf);
+int tracemap_bpf_fd(const struct tracemap_bpf *bpf);
 
 /**
- * tracemap_perf_discard - throw away all samples in the buffer
- * @perf: the handle
+ * tracemap_bpf_discard - throw away what is in the rings
+ * @bpf: the handle
  *
- * If there were any, the next record says that an unknown number was missed.
+ * What the merge has taken already still comes, and stays valid. The next record of each ring
+ * counts as missed what was thrown away.
  *
  * Return: 0, or a negative errno
- * * -EBADMSG - The buffer can no longer be used: close it.
+ * * -EBADMSG - A ring is damaged.
  */
-int tracemap_perf_discard(struct tracemap_perf *perf);
+int tracemap_bpf_discard(struct tracemap_bpf *bpf);
 
 /**
- * tracemap_perf_source - fill the source for tracemap_merge_add_source()
- * @perf: the handle, which has to stay open as long as the merge has it
- * @source: filled
+ * tracemap_bpf_close - close all rings
+ * @bpf: the handle, or NULL
  *
- * The merge then calls tracemap_perf_next() and tracemap_perf_release().
+ * Of the merge only tracemap_merge_free() may be called then.
  */
-void tracemap_perf_source(struct tracemap_perf *perf,
-			  struct tracemap_source *source);
-
-/**
- * tracemap_perf_fill - how full a buffer is
- * @perf: the handle
- *
- * Return: how many bytes the kernel cannot write to, because their samples were not
- * released
- */
-uint64_t tracemap_perf_fill(const struct tracemap_perf *perf);
-
-/**
- * struct tracemap_perf_raw - the memory of a perf buffer, for a reader of the caller's own
- * @page: the page where the kernel stores data_head, and a reader data_tail
- * @data: the ring
- * @data_size: bytes of the ring, a power of two
- * @fd: a descriptor that is readable when there is something new, as
- *	perf_buffer__buffer_fd() returns it; -1 after tracemap_perf_open_ring()
- */
-struct tracemap_perf_raw {
-	struct perf_event_mmap_page *page;
-	const void *data;
-	size_t data_size;
-	int fd;
-};
-
-/**
- * tracemap_perf_raw - find the memory of a buffer
- * @perf: the handle
- * @raw: filled
- *
- * A reader has to load data_head with acquire semantics, and to store data_tail with
- * release semantics. To go on with the calls of this library afterwards, open a new
- * handle: the old one does not see a data_tail that it did not store.
- */
-void tracemap_perf_raw(const struct tracemap_perf *perf,
-		       struct tracemap_perf_raw *raw);
+void tracemap_bpf_close(struct tracemap_bpf *bpf);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For each file in /tmp that is opened, a sample in the perf buffer of the CPU. */
+/*
+ * For each file in /bpf that is opened, a sample in the perf buffer of the CPU, and the same
+ * in a ring buffer of all CPUs.
+ */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <stddef.h>
@@ -20,10 +23,15 @@ struct {
 	__uint(value_size, sizeof(int));
 } buffers SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} ring SEC(".maps");
+
 SEC("tp/syscalls/sys_enter_openat")
 int put_open(struct openat_args *args)
 {
-	static const char in[] = "/tmp/";
+	static const char in[] = "/bpf/";
 	struct open_sample sample = {};
 	long len;
 
@@ -37,8 +45,9 @@ int put_open(struct openat_args *args)
 		if (sample.name[i] != in[i])
 			return 0;
 	}
-	bpf_perf_event_output(args, &buffers, BPF_F_CURRENT_CPU, &sample,
-			      offsetof(struct open_sample, name) + len);
+	len += offsetof(struct open_sample, name);
+	bpf_perf_event_output(args, &buffers, BPF_F_CURRENT_CPU, &sample, len);
+	bpf_ringbuf_output(&ring, &sample, len, 0);
 	return 0;
 }
 
