@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../shared/start.sh"
 . "$harness/shared/tap.sh"
 
-names=(libtracemap1 libtracemap-event1 libtracemap-dat1 libtracemap-bpf1 libtracemap-dev tracemap)
+names=(libtracemap1 libtracemap-event1 libtracemap-dat1 libtracemap-dev tracemap)
 libdir=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 
 # deb NAME: where this package is
@@ -108,15 +108,6 @@ int main(void)
 	return 0;
 }'
 
-bpf='#include <stdio.h>
-#include <tracemap/tracemap-bpf.h>
-int main(void)
-{
-	tracemap_bpf_close(NULL);
-	puts("read");
-	return 0;
-}'
-
 # found NAME...: its man page, by this name, through links that lead somewhere
 found()
 {
@@ -141,7 +132,7 @@ lint() { lintian --fail-on error,warning "$work"/deb/*.deb; }
 
 scratch
 version=$(sed -n 's/^VERSION := //p' "$top/tools/lib/tracemap/Makefile")
-echo 1..18
+echo 1..16
 check "deb: the packages are made" make_packages
 check "deb: made again, they are the same to the byte" the_same_again
 check "deb: no file is in two packages" each_file_once
@@ -150,10 +141,9 @@ check "deb: libtracemap-event1 needs what decodes" \
 	needs libtracemap-event1 libc6 libtraceevent1
 check "deb: libtracemap-dat1 needs what compresses" \
 	needs libtracemap-dat1 libc6 libtracemap1 libzstd1
-check "deb: libtracemap-bpf1 needs no more than the merge" needs libtracemap-bpf1 libc6 libtracemap1
 check "deb: libtracemap-dev needs the libraries, and what their .pc files name" \
 	needs libtracemap-dev libtracemap1 libtracemap-event1 libtracemap-dat1 \
-	libtracemap-bpf1 libtraceevent-dev libzstd-dev
+	libtraceevent-dev libzstd-dev
 check "deb: the command needs the shared libraries" \
 	needs tracemap libc6 libtracecmd1 libtraceevent1 libtracemap1 libtracemap-event1 libzstd1
 check "deb: lintian finds no error and warns of nothing" lint
@@ -163,7 +153,6 @@ check "deb: a program builds with libtracemap.pc and runs" builds libtracemap "$
 check "deb: a program links the static libtracemap" builds libtracemap "$core" -static
 check "deb: a program builds with libtracemap-event.pc and runs" builds libtracemap-event "$event"
 check "deb: a program builds with libtracemap-dat.pc and runs" builds libtracemap-dat "$dat"
-check "deb: a program builds with libtracemap-bpf.pc and runs" builds libtracemap-bpf "$bpf"
 check "deb: manual pages are found by each name" \
 	found tracemap.1 tracemap-stat.1 libtracemap.3 subbuf_next.3 tracemap_bpf_close.3 \
 	tracemap_dat_take.3

@@ -30,7 +30,7 @@ named_once()
 {
 	local h page
 	{
-		for h in tracemap.h subbuf.h tracemap-event.h tracemap-dat.h tracemap-bpf.h; do public "$h"; done
+		for h in tracemap.h subbuf.h tracemap-event.h tracemap-dat.h; do public "$h"; done
 		basename -s .3 "${pages[@]}"
 	} | sort -u >"$work/public"
 	[ "$(wc -l <"$work/public")" -gt 50 ]

@@ -13,7 +13,6 @@ install_library()
 	make -C "$library" O="$work/lib" prefix="$work/prefix" AWK='gawk --posix' install
 	[ -e "$work/prefix/lib/libtracemap-event.so" ]
 	[ -e "$work/prefix/lib/libtracemap-dat.so" ]
-	[ -e "$work/prefix/lib/libtracemap-bpf.so" ]
 }
 
 # made PAGE: the page that was installed, which is made of this one

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# suites/bpf.sh: libtracemap-bpf with a real BPF program, on a kernel as a tracing
+# suites/bpf.sh: the library with a real BPF program, on a kernel as a tracing
 # user has it. The second time, the sanitizers are in it.
 
 . "$(dirname "$0")/../shared/start.sh"
@@ -22,7 +22,7 @@ build_both()
 }
 
 scratch
-step "building the test of libtracemap-bpf" bpf build_both
+step "building the test of maps of BPF programs" bpf build_both
 cp "$harness/guest/bpf.guest" "$work/with/bpf"
 # BINS= brings the sanitizers' libraries.
 SMP=4 BINS=$work/with/sanitized/bpf_guest WITH=$work/with LIMIT=${LIMIT:-300} \

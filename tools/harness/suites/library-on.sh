@@ -11,7 +11,7 @@ name=$1
 load_arch "$name"
 library=$top/tools/lib/tracemap
 # No kernel is needed for these; that of event_test needs libtraceevent.
-tests=(core live merge subbuf)
+tests=(bpf core live merge subbuf)
 
 compile()
 {
@@ -25,10 +25,11 @@ build()
 	local t core options
 
 	mapfile -t core < <(find "$library" -maxdepth 1 -name '*.c' ! -name '*_test.c' \
-		! -name 'event*' ! -name 'bpf_*' ! -name 'dat*' ! -name 'trace_*' \
+		! -name 'event*' ! -name 'dat*' ! -name 'trace_*' \
 		! -name bytes.c ! -name losses.c ! -name new_file.c ! -name temp_file.c)
 	for t in "${tests[@]}"; do
 		options=()
+		[ "$t" != bpf ] || options=("-Wl,--wrap=syscall")
 		[ "$t" != core ] || options=("-Wl,--wrap=read,--wrap=fstatfs64")
 		[ "$t" != merge ] || options=("-Wl,--wrap=malloc")
 		compile "${t}_test" "$library/${t}_test.c" "${core[@]}" "${options[@]}"

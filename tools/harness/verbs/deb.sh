@@ -36,7 +36,7 @@ scratch
 copy_sources "$work/tracemap"
 step "building the Debian packages" deb build
 mkdir -p "$out"
-rm -f "$out"/{tracemap,libtracemap{1,-event1,-bpf1,-dev}}_*.deb
+rm -f "$out"/{tracemap,libtracemap{1,-event1,-dev}}_*.deb
 cp "$work"/*.deb "$out"
 [ -z "${SOURCE:-}" ] || cp "$work"/*.{dsc,tar.xz} "$out"
 printf '%s\n' "$work"/*.deb | sed "s,^.*/,$out/,"

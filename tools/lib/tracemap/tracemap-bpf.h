@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 */
 /*
- * libtracemap-bpf: what BPF programs send, as sources of a merge: by
+ * What BPF programs send, as sources of a merge: by
  * bpf_perf_event_output() into the perf buffer of each CPU, or into BPF ring buffers.
  *
  *	struct tracemap_bpf *bpf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * Test libtracemap-bpf with maps that a kernel writes to: an open() of
+ * Test tracemap-bpf.h with maps that a kernel writes to: an open() of
  * "/bpf/CPU/NUMBER/xxx", of one of seven lengths, makes a sample in the perf buffer of the CPU
  * and one in the ring buffer of all CPUs, see opens.bpf.c.
  */
