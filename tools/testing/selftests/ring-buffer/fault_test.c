@@ -876,7 +876,7 @@ static int after_resize_for_observer(FIXTURE_DATA(map) * self, int err)
 	       switch_cpu_online(self->ti.cpu, true) ?: run_on_cpu(self->ti.cpu);
 }
 
-/* MEM-11: Until the next resize. LIVE-25: The generations go on then. */
+/* MEM-11, LIVE-25: Until the next resize, and generations go on then. */
 TEST_F_TIMEOUT(map, a_resize_without_memory_for_the_index_succeeds, FAULT_TIMEOUT)
 {
 	static const struct operation op = {
