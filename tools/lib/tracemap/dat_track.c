@@ -248,9 +248,9 @@ static void count_missed(struct dat_track *track)
 }
 
 /*
- * Go through a copy of the batch, count its events, and note which there are. The kernel's count of what was taken
- * would save that, but it includes what other consumers take, and restarts when the buffer is
- * emptied.
+ * Go through a copy of the batch, count its events, and note which there are. The kernel's count
+ * of what was taken would save counting, but it includes what other consumers take, and restarts
+ * when the buffer is emptied.
  */
 static void count_events(struct dat_track *track)
 {

@@ -96,8 +96,8 @@ void losses_emptied(struct losses *l, int cpu);
 void losses_until_now(struct losses *l);
 
 /*
- * Find out how many events of the CPU with index @i other programs have consumed up to now, or up to
- * losses_until_now(), where its figures are @f.
+ * Find out how many events of the CPU with index @i other programs have consumed up to now, or
+ * up to losses_until_now(), where its figures are @f.
  */
 void losses_look_for_others(struct losses *l, unsigned int i, const struct tracemap_figures *f);
 

@@ -806,7 +806,8 @@ static const struct verb_option own_options[] = {
 	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "an object a line" },
 	{ 0, "stats", OPTION_FLAG, AT(stats), NULL,
 	  .help = "how many events there are, by event, task and CPU" },
-	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the totals at the end" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
+	  .help = "do not print the totals at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
 	{ }
 };

@@ -592,7 +592,7 @@ static int buffer_kb(unsigned long long size, unsigned long long total)
 /* In all, where that is asked for; else enough for a while in which the command does not run. */
 static void test_buffer_size(void)
 {
-	static char *argv[] = { "stream", NULL };
+	char *argv[2] = { "stream" };
 	struct selection both = { .buffer_size = 4096, .buffer_total = 1 << 20 };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	char **command;

@@ -424,7 +424,8 @@ static const struct verb_option own_options[] = {
 	  "a file for trace-cmd report and KernelShark, - for a pipe\n"
 	  "(default: print the events)", take_output },
 	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "print a JSON object for each event" },
-	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL, .help = "do not print the totals at the end" },
+	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
+	  .help = "do not print the totals at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL,
 	  .help = "exit with 3 if events were overwritten before they were read" },
 	{ .help = "When, to files named by time (trace.dat: trace-20261125-235959.123.dat), "
