@@ -14,8 +14,8 @@ enum field_kind {
 	FIELD_NOT_LOOKED,
 	FIELD_NONE,
 	FIELD_NUMBER,
-	FIELD_ARRAY,		/* of characters */
-	FIELD_DYNAMIC,		/* a word has length and offset of the characters */
+	FIELD_ARRAY,		/* of characters or other bytes */
+	FIELD_DYNAMIC,		/* a word has length and offset of the bytes */
 	FIELD_RELATIVE,		/* the same, with the offset from the end of the word */
 };
 
@@ -38,30 +38,37 @@ static enum field_kind kind_of(const struct tep_format_field *field)
 		return FIELD_NONE;
 	if (is_number(field))
 		return FIELD_NUMBER;
-	if (!event_is_text(field))
-		return FIELD_NONE;
 	if (!(field->flags & TEP_FIELD_IS_DYNAMIC))
 		return FIELD_ARRAY;
 	return field->flags & TEP_FIELD_IS_RELATIVE ? FIELD_RELATIVE : FIELD_DYNAMIC;
 }
 
-bool field_place_find(struct field_place *place, struct tep_event *event, const char *name)
+static bool has_value(const struct field_place *place)
 {
-	struct tep_format_field *field = tep_find_any_field(event, name);
+	return place->kind == FIELD_NUMBER || place->is_text;
+}
 
-	place->kind = kind_of(field);
+bool field_place_set(struct field_place *place, const struct tep_format_field *field)
+{
+	*place = (struct field_place){ .kind = kind_of(field) };
 	if (!field)
 		return false;
+	place->is_text = place->kind != FIELD_NUMBER && event_is_text(field);
 	place->is_signed = field->flags & TEP_FIELD_IS_SIGNED;
 	place->is_address = is_address(field);
 	place->offset = field->offset;
 	place->size = field->size;
-	return place->kind > FIELD_NONE;
+	return has_value(place);
+}
+
+bool field_place_find(struct field_place *place, struct tep_event *event, const char *name)
+{
+	return field_place_set(place, tep_find_any_field(event, name));
 }
 
 bool field_place_is_text(const struct field_place *place)
 {
-	return place->kind > FIELD_NUMBER;
+	return place->is_text;
 }
 
 /* Look again for an event that is not known yet; the decoder limits how often. */
@@ -88,7 +95,7 @@ bool fields_has(struct fields *f, int id)
 {
 	const struct field_place *place = place_of(f, id);
 
-	return place && place->kind > FIELD_NONE;
+	return place && has_value(place);
 }
 
 static void load_number(const struct field_place *place, const unsigned char *at,
@@ -114,12 +121,14 @@ static void load_number(const struct field_place *place, const unsigned char *at
 	}
 }
 
-/* The characters of a dynamic field lie within the event, or it is damaged. */
+/* The bytes of a dynamic field lie within the event, or it is damaged. */
 static bool follow(const struct field_place *place, const unsigned char *data, uint32_t size,
 		   struct field_value *value)
 {
 	uint32_t word, offset;
 
+	if (place->size < sizeof(word))
+		return false;
 	memcpy(&word, data + place->offset, sizeof(word));
 	offset = word & 0xffff;
 	if (place->kind == FIELD_RELATIVE)
@@ -131,14 +140,27 @@ static bool follow(const struct field_place *place, const unsigned char *data, u
 	return true;
 }
 
-static bool load_text(const struct field_place *place, const unsigned char *data, uint32_t size,
-		      struct field_value *value)
+static bool is_whole(const struct field_place *place, uint32_t size)
 {
+	return (uint32_t)place->offset + place->size <= size;
+}
+
+bool field_place_bytes(const struct field_place *place, const void *data, uint32_t size,
+		       struct field_value *value)
+{
+	if (place->kind < FIELD_ARRAY || !is_whole(place, size))
+		return false;
 	value->text = (const char *)data + place->offset;
 	value->length = place->size;
 	if (!place->size)	/* it goes up to the end of the event */
 		value->length = size - place->offset;
-	if (place->kind != FIELD_ARRAY && !follow(place, data, size, value))
+	return place->kind == FIELD_ARRAY || follow(place, data, size, value);
+}
+
+static bool load_text(const struct field_place *place, const unsigned char *data, uint32_t size,
+		      struct field_value *value)
+{
+	if (!field_place_bytes(place, data, size, value))
 		return false;
 	value->length = strnlen(value->text, value->length);
 	if (value->length && value->text[value->length - 1] == '\n')
@@ -149,12 +171,12 @@ static bool load_text(const struct field_place *place, const unsigned char *data
 bool field_place_get(const struct field_place *place, const void *data, uint32_t size,
 		     struct field_value *value)
 {
-	if (place->kind <= FIELD_NONE || (uint32_t)place->offset + place->size > size)
+	if (!has_value(place) || !is_whole(place, size))
 		return false;
 	value->text = NULL;
 	value->is_signed = place->is_signed;
 	value->is_address = place->is_address;
-	if (place->kind != FIELD_NUMBER)
+	if (place->is_text)
 		return load_text(place, data, size, value);
 	load_number(place, (const unsigned char *)data + place->offset, value);
 	return true;

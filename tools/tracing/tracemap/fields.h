@@ -11,12 +11,13 @@
 #include <tracemap-event.h>
 
 struct tep_event;
+struct tep_format_field;
 
 /* Where a field is in the events of a kind */
 struct field_place {
 	/* private: */
 	uint8_t kind;
-	bool is_address;
+	bool is_address, is_text;
 	/* public: */
 	bool is_signed;
 	uint16_t offset, size;	/* bytes */
@@ -52,6 +53,9 @@ struct field_value {
 	bool is_signed, is_address;
 };
 
+/* Returns whether the field, which may be NULL, is a number or a text. */
+bool field_place_set(struct field_place *place, const struct tep_format_field *field);
+
 /* Returns whether @event has the field, and it is a number or a text. */
 bool field_place_find(struct field_place *place, struct tep_event *event, const char *name);
 bool field_place_is_text(const struct field_place *place);
@@ -60,7 +64,14 @@ bool field_place_is_text(const struct field_place *place);
 bool field_place_get(const struct field_place *place, const void *data, uint32_t size,
 		     struct field_value *value);
 
-/* The same for an event of any kind */
+/*
+ * Set @text and @length to all bytes of a field that is no number, be it a text, another array or
+ * a struct. Returns whether the event has the whole field.
+ */
+bool field_place_bytes(const struct field_place *place, const void *data, uint32_t size,
+		       struct field_value *value);
+
+/* What field_place_get() does, for an event of any kind */
 bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value);
 
 /* Whether events with this id have the field, and it is a number or a text */

@@ -19,7 +19,9 @@
 #include "event_filter.h"
 #include "events.h"
 #include "losses.h"
+#include "new_file.h"
 #include "output.h"
+#include "perfetto.h"
 #include "report_cut.h"
 #include "report_damage.h"
 #include "report_input.h"
@@ -37,6 +39,7 @@ const char *tracecmd_get_trace_clock(struct tracecmd_input *file) __attribute__(
 int tracecmd_set_cursor(struct tracecmd_input *file, int cpu, unsigned long long offset)
 	__attribute__((weak));
 unsigned int tracecmd_page_size(struct tracecmd_input *file) __attribute__((weak));
+const char *tracecmd_get_uname(struct tracecmd_input *file) __attribute__((weak));
 
 #define DEFAULT_FILE	"trace.dat"
 #define NR_LOOKED_AT	1000	/* events of a CPU, for those of a tracer */
@@ -61,6 +64,7 @@ struct options {
 	struct task *tasks;
 	unsigned int nr_tasks;
 	const char *from, *to;	/* as they were given, or NULL */
+	const char *perfetto;	/* the file that is written, or NULL */
 	bool json, stats, strict, quiet;
 	bool piped;		/* the file is standard input, */
 	bool unnamed;		/* and no name was given */
@@ -76,6 +80,8 @@ struct report {
 	struct tracemap_decoder *decoder;
 	struct choice *choices;	/* by event id; NULL: all are wanted */
 	struct report_stats stats;
+	struct perfetto *perfetto;
+	struct new_file written;	/* by --perfetto */
 	struct output out;
 	uint64_t from, to;	/* time stamps, by the clock of the file */
 	uint64_t *last;		/* of each CPU, the time stamp of the last event */
@@ -164,6 +170,15 @@ static int print_record(struct report *r, const struct tracemap_record *rec)
 	return rec->data ? output_end_event(&r->out) : output_end_line(&r->out);
 }
 
+static int put_record(struct report *r, const struct tracemap_record *rec)
+{
+	if (r->opt.stats)
+		return report_stats_add(&r->stats, r->decoder, rec);
+	if (r->perfetto)
+		return perfetto_add(r->perfetto, rec);
+	return print_record(r, rec);
+}
+
 static void count(struct report *r, const struct tracemap_record *rec)
 {
 	if (rec->data)
@@ -212,10 +227,7 @@ static int take(struct report *r, struct tep_record *record, int cpu)
 			return stop_signals() > 0;
 	}
 	count(r, &rec);
-	if (r->opt.stats)
-		r->error = report_stats_add(&r->stats, r->decoder, &rec);
-	else
-		r->error = print_record(r, &rec);
+	r->error = put_record(r, &rec);
 	return r->error || stop_signals() > 0;
 }
 
@@ -265,19 +277,26 @@ static int take_all(struct report *r)
 	return r->error;
 }
 
+static bool is_text(const struct options *opt)
+{
+	return !opt->json && !opt->stats && !opt->perfetto;
+}
+
 static int print_all(struct report *r, const char *tracer)
 {
 	int ret;
 
-	if (!r->opt.json && !r->opt.stats)
+	if (is_text(&r->opt))
 		tracemap_text_header(r->decoder, tracer, &r->out.line);
 	ret = take_all(r);
 	if (ret)
 		return ret;
+	if (r->perfetto)
+		return perfetto_end(r->perfetto);
 	output_begin_line(&r->out);
 	if (r->opt.stats)
 		report_stats_print(&r->stats, r->decoder, r->opt.json, &r->out.line);
-	else if (!r->opt.json)
+	else if (is_text(&r->opt))
 		tracemap_text_end(r->decoder, &r->out.line);
 	output_escape_line(&r->out);
 	return output_flush(&r->out);
@@ -632,6 +651,63 @@ static int select_times(struct report *r, const char *clock)
 	return -EINVAL;
 }
 
+/* ---- What is written ---- */
+
+static int open_written(struct report *r)
+{
+	const char *path = r->opt.perfetto;
+	int ret;
+
+	if (!faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW)) {
+		say("%s is there already, and is not overwritten: name the file that is to be written, and then the recording",
+		    path);
+		return -EEXIST;
+	}
+	ret = new_file_begin(&r->written, path);
+	if (ret)
+		return complain(ABOUT_OUTPUT, ret, "%s", path);
+	close(r->out.fd);
+	r->out.fd = r->written.fd;
+	return 0;
+}
+
+/* Prepare what gathers the events, if they are not just printed. */
+static int prepare_output(struct report *r, const char *clock)
+{
+	int ret;
+
+	if (!r->opt.perfetto)
+		return 0;
+	if (clock && !clock_counts_ns(clock))
+		say("Perfetto takes what the clock %s counts for ns", clock);
+	ret = open_written(r);
+	if (ret)
+		return ret;
+	ret = perfetto_new(&r->perfetto, &r->out, r->decoder, r->nr_cpus,
+			   tracecmd_get_uname ? tracecmd_get_uname(r->file) : NULL);
+	if (ret)
+		complain(ABOUT_OUTPUT, ret, "%s", r->opt.perfetto);
+	return ret;
+}
+
+/* The file gets its name when it has everything. Returns whether that failed. */
+static bool output_is_lost(struct report *r, int ret)
+{
+	if (!r->perfetto)
+		return ret && output_failed(&r->out, ret);
+	if (!ret && stop_signals())
+		ret = -EINTR;
+	if (!ret && fdatasync(r->written.fd))
+		ret = -errno;
+	if (!ret)
+		ret = new_file_name(&r->written, true);
+	if (ret == -EINTR)
+		say("%s: nothing was written, as a signal came", r->opt.perfetto);
+	else if (ret)
+		complain(ABOUT_OUTPUT, ret, "%s: nothing was written", r->opt.perfetto);
+	return ret;
+}
+
 /* ---- All of it ---- */
 
 /* Returns whether each task that was asked for has an event. */
@@ -659,8 +735,8 @@ static int finish(struct report *r, int ret)
 	if (r->backwards)
 		say("the time of a CPU goes back %llu time%s, behind lines with [LATE]: a clock was set, or the file has several recordings",
 		    r->backwards, plural(r->backwards));
-	if (ret ? output_failed(&r->out, ret) :
-	    stop_signals() || r->damaged || !all_tasks_found(r))
+	if (output_is_lost(r, ret) || stop_signals() || r->copy >= 0 || r->damaged ||
+	    !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }
@@ -703,7 +779,7 @@ static int prepare(struct report *r, const char **tracer)
 		return EXIT_FAILED;
 	clock = tracecmd_get_trace_clock ? tracecmd_get_trace_clock(r->file) : NULL;
 	/* Only text depends on the tracer. */
-	*tracer = r->opt.json || r->opt.stats ? NULL : find_tracer(r);
+	*tracer = is_text(&r->opt) ? find_tracer(r) : NULL;
 	ret = tracemap_decoder_new_tep(&r->decoder, tracecmd_get_tep(r->buffer), *tracer, clock);
 	if (ret) {
 		no_decoder(r, ret);
@@ -712,7 +788,7 @@ static int prepare(struct report *r, const char **tracer)
 	ret = select_all(r, clock);
 	if (ret)
 		return ret == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	return EXIT_OK;
+	return prepare_output(r, clock) ? EXIT_FAILED : EXIT_OK;
 }
 
 /*
@@ -763,6 +839,8 @@ static void clean_up(struct report *r)
 	if (r->copy >= 0)
 		close(r->copy);
 	report_stats_free(&r->stats);
+	perfetto_free(r->perfetto);
+	new_file_end(&r->written);
 	output_free(&r->out);
 	free_choices(r);
 	free(r->last);
@@ -806,6 +884,8 @@ static const struct verb_option own_options[] = {
 	{ 0, "json", OPTION_FLAG, AT(json), NULL, .help = "an object a line" },
 	{ 0, "stats", OPTION_FLAG, AT(stats), NULL,
 	  .help = "how many events there are, by event, task and CPU" },
+	{ 0, "perfetto", OPTION_TEXT, AT(perfetto), "FILE",
+	  .help = "write a trace for ui.perfetto.dev" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
 	  .help = "do not print the totals at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
@@ -855,6 +935,10 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	ret = take_file(opt, argv[optind]);
 	if (ret)
 		return ret;
+	if (opt->perfetto && (opt->json || opt->stats)) {
+		say("--perfetto does not go with --json or --stats");
+		return -EINVAL;
+	}
 	opt->piped = opt->unnamed || !strcmp(opt->file, "-");
 	if (opt->piped)
 		opt->file = "standard input";
@@ -867,6 +951,7 @@ int cmd_report(int argc, char **argv)
 		.opt.file = DEFAULT_FILE,
 		.input = -1,
 		.copy = -1,
+		.written.fd = -1,
 		.to = UINT64_MAX,
 	};
 	int ret = parse_options(&r.opt, argc, argv);

@@ -6,11 +6,16 @@ report_check.py TRACEMAP SECONDS: files cut and changed anywhere end no report b
 import os
 import random
 import re
+import resource
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+import perfetto_check
 
 TRACEMAP = sys.argv[1]
 PAGE = 4096
@@ -161,6 +166,66 @@ def expect(what, data, wanted):
     return good
 
 
+def mark(text):
+    return event(5, f"Q{len(text) + 2}s", 0xffffffff81001000, text + b"\n")
+
+
+def expect_perfetto(what, data):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        try:
+            written, why = perfetto_check.check(TRACEMAP, file.name), ""
+        except (ValueError, OSError) as error:
+            written, why = b"", error
+    print(f"{'not ok' if why else 'ok'} - {what} {why}")
+    return written
+
+
+def no_room():
+    """A file takes no more than 50 bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
+
+
+def expect_not_written(what, path, prepare, why):
+    """Nothing is there that was not before."""
+    folder = os.path.dirname(path)
+    before = os.listdir(folder)
+    run = subprocess.run([TRACEMAP, "report", "--perfetto", path, path + ".dat"],
+                         capture_output=True, preexec_fn=prepare)
+    good = run.returncode == 1 and why in run.stderr and os.listdir(folder) == before
+    print(f"{'ok' if good else 'not ok'} - {what}", "" if good else run.stderr)
+    return good
+
+
+MARKS = [b"B|7|a", b"E|7", b"E", b"C|7|n|-3", b"I|7|i", b"S|7|a|1", b"G|7|t|a|1",
+         b"plain", b"B|x|y", b"C|7|n|x", b"S|7|a", b"G|7|t|a", b"N|7|a", b"E7", b"", b"\xff|7|\xc3"]
+
+
+def check_perfetto():
+    written = [expect_perfetto(f"Perfetto has the events of file {number}", data)
+               for number, data in enumerate((LOST, BACK, TREE, LIES))]
+    one = expect_perfetto("a marker", make([[page(S, [(1, mark(MARKS[0]))])]]))
+    # What the file is on the wire: no system, a bundle of CPU 0 with a print, a process
+    wire = bytes.fromhex("0a03ea0200 0a240a22 0800 1800 121c 088194ebdc03 1064 1a12 0880a08088f8ffffffff01") + \
+        b"\x12\x05B|7|a" + bytes.fromhex("0a14 408194ebdc03 120c0a0a 0864 1a04") + b"bash" + b"\x48\x01"
+    good = all(written) and one == wire
+    print(f"{'ok' if one == wire else 'not ok'} - it is the same byte by byte", "" if one == wire else one.hex())
+    marks = make([[page(S, [(1, mark(text)) for text in MARKS])]])
+    parsed = perfetto_check.message(perfetto_check.message(expect_perfetto("marks of any form", marks))[1][1])
+    events = list(map(perfetto_check.message, perfetto_check.message(parsed[1][0])[2]))
+    taken = [3 in event for event in events] == [True] * 7 + [False] * (len(MARKS) - 7)
+    print(f"{'ok' if taken else 'not ok'} - Perfetto gets as marks what it takes for marks")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "pf")
+        open(path + ".dat", "wb").write(LOST)
+        good &= expect_not_written("without room no file is written", path, no_room, b"nothing was written")
+        open(path, "wb").write(LOST)
+        good &= expect_not_written("a file that is there stays", path, None, b"is not overwritten")
+    return good and taken
+
+
 def line(cpu, when, text):
     return f"            bash-100     [{cpu:03}] ..... {when:>12}: {text}"
 
@@ -223,7 +288,7 @@ def check():
     run = report(LIES.replace(b"u8[] buf", b"u8[\3 buf"))
     survived = run.returncode == 2 and b"is damaged behind event 0" in run.stderr
     print(f"{'ok' if survived else 'not ok'} - what libtraceevent does not survive is told")
-    return check_packed() and good and survived
+    return check_perfetto() and check_packed() and good and survived
 
 
 def change(data):
@@ -241,7 +306,9 @@ def fuzz(seconds):
     random.seed(seed)
     while time.time() < end:
         data = change(random.choice((LOST, BACK, TREE, LIES, PACKED)))
-        run = report(data, *random.choice(([], ["--json"], ["--stats"])))
+        with tempfile.TemporaryDirectory() as folder:
+            written = ["--perfetto", os.path.join(folder, "written")]
+            run = report(data, *random.choice(([], ["--json"], ["--stats"], written)))
         runs += 1
         if run.returncode < 0 or run.returncode > 3:
             with open("report-finding.dat", "wb") as file:
