@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "event_filter.h"
 #include "events.h"
+#include "folded.h"
 #include "losses.h"
 #include "new_file.h"
 #include "output.h"
@@ -65,7 +66,7 @@ struct options {
 	unsigned int nr_tasks;
 	const char *from, *to;	/* as they were given, or NULL */
 	const char *perfetto;	/* the file that is written, or NULL */
-	bool json, stats, strict, quiet;
+	bool json, stats, folded, strict, quiet;
 	bool piped;		/* the file is standard input, */
 	bool unnamed;		/* and no name was given */
 };
@@ -81,6 +82,7 @@ struct report {
 	struct choice *choices;	/* by event id; NULL: all are wanted */
 	struct report_stats stats;
 	struct perfetto *perfetto;
+	struct folded *folded;
 	struct new_file written;	/* by --perfetto */
 	struct output out;
 	uint64_t from, to;	/* time stamps, by the clock of the file */
@@ -90,6 +92,7 @@ struct report {
 	bool at_least;		/* more were lost than is known */
 	unsigned long long backwards;	/* how often the time of a CPU went back */
 	bool damaged;		/* data are missing or wrong, which was reported */
+	bool *chosen;		/* of each CPU, whether its last event was that has a stack */
 	int error;
 };
 
@@ -121,13 +124,11 @@ static bool is_of_task(struct report *r, const struct tracemap_record *rec)
 	return any || !r->opt.nr_tasks;
 }
 
-static bool is_chosen(const struct report *r, const struct tracemap_record *rec)
+static bool matches(const struct report *r, const struct tracemap_record *rec)
 {
 	int id = tracemap_record_id(rec);
 	const struct choice *c;
 
-	if (!r->choices)
-		return true;
 	if (id < 0)
 		return false;
 	c = &r->choices[id];
@@ -136,6 +137,17 @@ static bool is_chosen(const struct report *r, const struct tracemap_record *rec)
 			return true;
 	}
 	return c->all;
+}
+
+/* With --folded, an event that is asked for means its stacks, which follow it. */
+static bool is_chosen(struct report *r, const struct tracemap_record *rec)
+{
+	bool chosen = !r->choices || matches(r, rec);
+
+	if (r->opt.folded && folded_is_stack(r->decoder, rec))
+		return chosen || r->chosen[rec->cpu];
+	r->chosen[rec->cpu] = chosen;
+	return chosen;
 }
 
 static bool is_selected(struct report *r, const struct tracemap_record *rec)
@@ -176,6 +188,8 @@ static int put_record(struct report *r, const struct tracemap_record *rec)
 		return report_stats_add(&r->stats, r->decoder, rec);
 	if (r->perfetto)
 		return perfetto_add(r->perfetto, rec);
+	if (r->folded)
+		return folded_add(r->folded, rec);
 	return print_record(r, rec);
 }
 
@@ -279,7 +293,7 @@ static int take_all(struct report *r)
 
 static bool is_text(const struct options *opt)
 {
-	return !opt->json && !opt->stats && !opt->perfetto;
+	return !opt->json && !opt->stats && !opt->perfetto && !opt->folded;
 }
 
 static int print_all(struct report *r, const char *tracer)
@@ -293,6 +307,8 @@ static int print_all(struct report *r, const char *tracer)
 		return ret;
 	if (r->perfetto)
 		return perfetto_end(r->perfetto);
+	if (r->folded)
+		return folded_print(r->folded, &r->out);
 	output_begin_line(&r->out);
 	if (r->opt.stats)
 		report_stats_print(&r->stats, r->decoder, r->opt.json, &r->out.line);
@@ -608,7 +624,8 @@ static int select_cpus(struct report *r)
 
 	r->nr_cpus = tep_get_cpus(tracecmd_get_tep(r->buffer));
 	r->last = calloc(r->nr_cpus + 1, sizeof(*r->last));
-	if (!r->last) {
+	r->chosen = calloc(r->nr_cpus + 1, sizeof(*r->chosen));
+	if (!r->last || !r->chosen) {
 		say("not enough memory");
 		return -ENOMEM;
 	}
@@ -676,6 +693,10 @@ static int prepare_output(struct report *r, const char *clock)
 {
 	int ret;
 
+	if (r->opt.folded && folded_new(&r->folded, r->decoder, r->nr_cpus)) {
+		say("not enough memory");
+		return -ENOMEM;
+	}
 	if (!r->opt.perfetto)
 		return 0;
 	if (clock && !clock_counts_ns(clock))
@@ -840,10 +861,12 @@ static void clean_up(struct report *r)
 		close(r->copy);
 	report_stats_free(&r->stats);
 	perfetto_free(r->perfetto);
+	folded_free(r->folded);
 	new_file_end(&r->written);
 	output_free(&r->out);
 	free_choices(r);
 	free(r->last);
+	free(r->chosen);
 }
 
 /* ---- Options ---- */
@@ -886,6 +909,9 @@ static const struct verb_option own_options[] = {
 	  .help = "how many events there are, by event, task and CPU" },
 	{ 0, "perfetto", OPTION_TEXT, AT(perfetto), "FILE",
 	  .help = "write a trace for ui.perfetto.dev" },
+	{ 0, "folded", OPTION_FLAG, AT(folded), NULL,
+	  .help = "a line for each stack, or each chain of calls of function_graph\n"
+	  "with the ns of its last function, for flame graphs" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
 	  .help = "do not print the totals at the end" },
 	{ 0, "strict", OPTION_FLAG, AT(strict), NULL, .help = "exit with 3 if events were lost" },
@@ -935,8 +961,8 @@ static int parse_options(struct options *opt, int argc, char **argv)
 	ret = take_file(opt, argv[optind]);
 	if (ret)
 		return ret;
-	if (opt->perfetto && (opt->json || opt->stats)) {
-		say("--perfetto does not go with --json or --stats");
+	if (!opt->perfetto + !opt->folded + !(opt->json || opt->stats) < 2) {
+		say("--perfetto and --folded go with no other form");
 		return -EINVAL;
 	}
 	opt->piped = opt->unnamed || !strcmp(opt->file, "-");

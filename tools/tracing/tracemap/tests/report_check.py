@@ -51,6 +51,8 @@ def form(name, number, fields, text):
 
 
 FTRACE = [
+    form("kernel_stack", 4, [("int size", 8, 4), ("unsigned long caller[]", 16, 0)], '"x"'),
+    form("user_stack", 13, [("unsigned int tgid", 8, 4), ("unsigned long caller[8]", 16, 64)], '"x"'),
     form("print", 5, [("unsigned long ip", 8, 8), ("char buf[]", 16, 0)],
          '"%ps: %s", (void *)REC->ip, REC->buf'),
     form("funcgraph_entry", 11, [("unsigned long func", 8, 8), ("int depth", 16, 4)],
@@ -96,7 +98,8 @@ PARTS = [
     b"header_page\0" + sized(HEADER_PAGE) + b"header_event\0" + sized(HEADER_EVENT),
     struct.pack("<I", len(FTRACE)) + b"".join(sized(text) for text in FTRACE),
     struct.pack("<I", 1) + b"own\0" + struct.pack("<I", len(OWN)) + b"".join(sized(text) for text in OWN),
-    sized("ffffffff81001000 T vfs_open\nffffffff81001010 T may_open\n", "<I"),
+    sized("ffffffff81001000 T vfs_open\nffffffff81001010 T may_open\n"
+          "ffffffff81001020 T may_close\n", "<I"),
     sized("", "<I"), sized("100 bash\n"),
 ]
 
@@ -155,8 +158,8 @@ def report(data, *options):
                               timeout=60)
 
 
-def expect(what, data, wanted):
-    run = report(data, "-q")
+def expect(what, data, wanted, *options):
+    run = report(data, "-q", *options)
     lines = [line for line in run.stdout.decode().splitlines()
              if not line.startswith("#") or "[" in line]
     good = not run.returncode and lines == wanted
@@ -205,7 +208,7 @@ MARKS = [b"B|7|a", b"E|7", b"E", b"C|7|n|-3", b"I|7|i", b"S|7|a|1", b"G|7|t|a|1"
 
 def check_perfetto():
     written = [expect_perfetto(f"Perfetto has the events of file {number}", data)
-               for number, data in enumerate((LOST, BACK, TREE, LIES))]
+               for number, data in enumerate((LOST, BACK, TREE, LIES, STACKS))]
     one = expect_perfetto("a marker", make([[page(S, [(1, mark(MARKS[0]))])]]))
     # What the file is on the wire: no system, a bundle of CPU 0 with a print, a process
     wire = bytes.fromhex("0a03ea0200 0a240a22 0800 1800 121c 088194ebdc03 1064 1a12 0880a08088f8ffffffff01") + \
@@ -242,6 +245,12 @@ TREE = make([[page(S, [(1000, event(11, "Qi", 0xffffffff81001000, 0)),
                        (2000, event(11, "Qi", 0xffffffff81001010, 1)),
                        (3000, event(10, "QQQQi", 0xffffffff81001010, 0, 1000, 1500, 1)),
                        (4000, event(10, "QQQQi", 0xffffffff81001000, 0, 900, 3000, 0))])]])
+OPEN, MAY = 0xffffffff81001000, 0xffffffff81001010
+CUT_TREE = make([[page(S, [(0, event(11, "Qi", OPEN, 0))]),
+                  page(S + 9000, [(0, event(10, "QQQQi", MAY, 0, 1000, 1500, 1))], missed=True)]])
+STACKS = make([[page(S, [(0, sw(1)), (1, event(4, "i4xQQQ", 2, MAY + 4, OPEN + 4, 2 ** 64 - 1)),
+                         (2, event(13, "I4x8Q", 100, 0x20, 0x10, 0, 0, 0, 0, 0, 0)),
+                         (3, event(311, "QQ", 1, 1)), (4, event(4, "i4xQ", 1, OPEN)), (5, sw(2))])]])
 LIES = make([[page(S, [(0, event(311, "QQ", 1, 0)), (1000, event(312, "II4s", 999, 4 << 16 | 16, b"abcd")),
                        (2000, sw(1))])]])
 PAGES = [page(S + n, [(0, sw(n))]) for n in range(20000)]
@@ -282,6 +291,11 @@ def check():
     good &= expect("calls and returns are a tree", TREE, [
         " 0)               |  vfs_open() {", " 0)   0.500 us    |    may_open();",
         " 0)   2.100 us    |  }"])
+    good &= expect("time of functions themselves", TREE, ["bash;vfs_open 1600", "bash;vfs_open;may_open 500"], "--folded")
+    good &= expect("behind a loss callers are not known", CUT_TREE, ["bash;[unknown];may_open 500"], "--folded")
+    stacks = ["bash;0x10;0x20;vfs_open;may_open 1", "bash;vfs_open 1"]
+    good &= expect("stacks of kernel and program are one line", STACKS, stacks, "--folded")
+    good &= expect("an event that is asked for means its stack", STACKS, stacks[1:], "--folded", "-e", "load")
     good &= expect("records that lie end nothing", LIES, [
         line(0, "1.000000", "load: load=0"), line(0, "1.000001", "raw: 61 62 63 64 [DAMAGED]"),
         line(0, "1.000002", "sw: x=1")])
@@ -305,10 +319,10 @@ def fuzz(seconds):
     end, seed, runs = time.time() + seconds, random.randrange(1 << 32), 0
     random.seed(seed)
     while time.time() < end:
-        data = change(random.choice((LOST, BACK, TREE, LIES, PACKED)))
+        data = change(random.choice((LOST, BACK, TREE, CUT_TREE, STACKS, LIES, PACKED)))
         with tempfile.TemporaryDirectory() as folder:
             written = ["--perfetto", os.path.join(folder, "written")]
-            run = report(data, *random.choice(([], ["--json"], ["--stats"], written)))
+            run = report(data, *random.choice(([], ["--json"], ["--stats"], ["--folded"], written)))
         runs += 1
         if run.returncode < 0 or run.returncode > 3:
             with open("report-finding.dat", "wb") as file:
