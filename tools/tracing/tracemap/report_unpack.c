@@ -274,7 +274,7 @@ static int unpack_all(struct unpack *u, uint64_t options)
 		;
 	/* The last of the data may be a hole. */
 	if (!ret && u->copy >= 0 && ftruncate(u->copy, u->end))
-		ret = report_cannot_copy(errno);
+		ret = report_cannot_copy(-errno);
 	return ret;
 }
 
