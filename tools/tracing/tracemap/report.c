@@ -92,7 +92,7 @@ struct report {
 	bool at_least;		/* more were lost than is known */
 	unsigned long long backwards;	/* how often the time of a CPU went back */
 	bool damaged;		/* data are missing or wrong, which was reported */
-	bool *chosen;		/* of each CPU, whether its last event is printed: so is its stack */
+	bool *chosen;		/* of each CPU: its last event is printed, so is its stack */
 	int error;
 };
 
