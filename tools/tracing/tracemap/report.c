@@ -756,8 +756,7 @@ static int finish(struct report *r, int ret)
 	if (r->backwards)
 		say("the time of a CPU goes back %llu time%s, behind lines with [LATE]: a clock was set, or the file has several recordings",
 		    r->backwards, plural(r->backwards));
-	if (output_is_lost(r, ret) || stop_signals() || r->copy >= 0 || r->damaged ||
-	    !all_tasks_found(r))
+	if (output_is_lost(r, ret) || stop_signals() || r->damaged || !all_tasks_found(r))
 		return EXIT_FAILED;
 	return r->opt.strict && (r->lost || r->at_least) ? EXIT_LOST : EXIT_OK;
 }
