@@ -100,13 +100,12 @@ void session_say_how(const struct session *session, const struct tracemap *t,
 /* One that is allocated later begins without any event that was consumed. */
 bool session_may_swap(const struct session *session, const struct tracemap *t)
 {
-	char path[PATH_MAX], text[128];
+	char text[128];
 	int ret;
 
 	if (session->own || tracemap_cpu_way(tracemap_get_cpu(t, 0)) != TRACEMAP_READ)
 		return false;
-	snprintf(path, sizeof(path), "%s/snapshot", session->dir);
-	ret = read_file(AT_FDCWD, path, text, sizeof(text));
+	ret = text_file_read(session->dir, "snapshot", text, sizeof(text));
 	return ret != -ENOENT && (ret < 0 || !strstr(text, "Snapshot is freed"));
 }
 
