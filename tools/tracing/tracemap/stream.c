@@ -391,7 +391,9 @@ static int finish(struct stream *s)
 {
 	if (!s->out_error)
 		s->out_error = flush(s);
-	losses_until_now(&s->losses);
+	/* end_now() has looked already, and others may have gone on since. */
+	if (!s->ended)
+		losses_until_now(&s->losses);
 	sum_up(s);
 	if (s->out_error ? output_failed(&s->out, s->out_error) : s->error || s->incomplete)
 		return EXIT_FAILED;
