@@ -17,15 +17,6 @@
 /* The watch is called each time this much has been compressed. */
 #define WATCH		(64U << 20)
 
-enum {
-	SECTION_OPTIONS		= 0,
-	SECTION_BUFFER		= 3,
-	SECTION_STRINGS		= 15,
-	SECTION_COMPRESSED	= 1,	/* a flag */
-	OPTION_DONE		= 0,
-	OPTION_BUFFER		= 3,
-};
-
 /**
  * struct writer - the file being written
  * @at: its length so far

@@ -10,6 +10,16 @@
 
 #include "trace_dat.h"
 
+/* The numbers of sections and options */
+enum {
+	SECTION_OPTIONS		= 0,
+	SECTION_BUFFER		= 3,
+	SECTION_STRINGS		= 15,
+	SECTION_COMPRESSED	= 1,	/* a flag */
+	OPTION_DONE		= 0,	/* with the place of further options, or 0 */
+	OPTION_BUFFER		= 3,
+};
+
 #ifdef HAVE_ZSTD
 #define TRACE_DAT_HAS_ZSTD	true
 

@@ -19,20 +19,13 @@
 #include "report_unpack.h"
 #include "stop.h"
 #include "temp_file.h"
-#include "trace_dat.h"
+#include "trace_dat_zstd.h"
 #include "trace_head.h"
 
 #define CHUNK_MAX	(16U << 20)	/* what is compressed together; trace-cmd has 10 pages */
 #define BUFFER_MAX	(1U << 20)	/* an option with the CPUs of a buffer */
 #define SECTIONS_MAX	1000		/* of options; a list that goes round ends */
 #define PAGE_SIZE_MAX	(1U << 20)
-
-enum {
-	SECTION_BUFFER		= 3,
-	SECTION_COMPRESSED	= 1,	/* a flag */
-	OPTION_DONE		= 0,	/* with the place of further options, or 0 */
-	OPTION_BUFFER		= 3,
-};
 
 struct section {
 	uint16_t id, flags;
