@@ -8,8 +8,6 @@
 #include "event.h"
 #include "fields.h"
 
-#define NR_IDS	65536	/* an id has 16 bits */
-
 enum field_kind {
 	FIELD_NOT_LOOKED,
 	FIELD_NONE,

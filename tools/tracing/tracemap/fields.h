@@ -10,6 +10,8 @@
 
 #include <tracemap-event.h>
 
+#define NR_IDS	65536		/* of events: the kernel has 16 bits for them */
+
 struct tep_event;
 struct tep_format_field;
 

@@ -23,7 +23,6 @@
 #include "perfetto.h"
 #include "utf8.h"
 
-#define NR_IDS		65536		/* of events: the kernel has 16 bits for them */
 #define NR_PIDS		(1 << 22)	/* the kernel has no greater ones */
 #define BUNDLE_SIZE	(16 * 1024)	/* bytes of the events of a CPU that are gathered */
 

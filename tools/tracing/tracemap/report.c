@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "event_filter.h"
 #include "events.h"
+#include "fields.h"
 #include "folded.h"
 #include "losses.h"
 #include "new_file.h"
@@ -44,7 +45,6 @@ const char *tracecmd_get_uname(struct tracecmd_input *file) __attribute__((weak)
 
 #define DEFAULT_FILE	"trace.dat"
 #define NR_LOOKED_AT	1000	/* events of a CPU, for those of a tracer */
-#define NR_IDS	65536		/* of events: the kernel has 16 bits for them */
 
 /* A process that was asked for, by its name or its number. */
 struct task {
