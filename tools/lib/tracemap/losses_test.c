@@ -265,7 +265,7 @@ static void test_others_emptied(void)
 	losses_end(&l);
 }
 
-/* Where the numbers are not comparable, nobody is said to have taken anything. */
+/* A reader whose count cannot be compared with the kernel's reports no other consumer. */
 static void test_others_unknown(void)
 {
 	begin(0, 0, 70);
