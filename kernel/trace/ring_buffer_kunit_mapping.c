@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/trace_live.h>
 #include <linux/trace_mmap.h>
+#include <linux/vmalloc.h>
 
 #include "ring_buffer_kunit.h"
 #include "ring_buffer_observer.h"
@@ -454,6 +455,31 @@ static void live_index_stays_until_the_size_is_another(struct kunit *test)
 	rbt_map(test, rbt);
 }
 
+/* An index is freed with its sub-buffers. */
+static void live_index_goes_with_its_buffer(struct kunit *test)
+{
+	unsigned long before = vmalloc_nr_pages(), leaks = 64;
+	struct rbt *rbt = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < leaks; i++) {
+		struct trace_buffer *buffer = rbt_alloc(test, rbt->kind, RBT_SUBBUFS);
+
+		ring_buffer_free(buffer);
+	}
+	/* Others allocate meanwhile, but not a page each time */
+	KUNIT_EXPECT_LT(test, vmalloc_nr_pages(), before + leaks / 2);
+
+	rbt_unmap(rbt);
+	before = vmalloc_nr_pages();
+	for (i = 0; i < leaks; i++)
+		KUNIT_EXPECT_LE(test, 0,
+				ring_buffer_resize(rbt->buffer, (RBT_SUBBUFS + i % 2) *
+						   (rbt->subbuf - RBT_HEADER), rbt->cpu));
+	KUNIT_EXPECT_LT(test, vmalloc_nr_pages(), before + leaks / 2);
+	rbt_map(test, rbt);
+}
+
 /* Returns the position of the writer. */
 static struct trace_live_position rbt_position(struct ring_buffer_observer *observer)
 {
@@ -881,6 +907,7 @@ static struct kunit_case rbt_mapping_cases[] = {
 	KUNIT_CASE_PARAM(live_index_begins_anew_after_a_reset, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_tells_commit_overruns, rbt_gen_kind),
 	KUNIT_CASE_PARAM(live_index_stays_until_the_size_is_another, rbt_gen_kind),
+	KUNIT_CASE_PARAM(live_index_goes_with_its_buffer, rbt_gen_kind),
 	KUNIT_CASE_PARAM(wait_refuses_where_no_observer_can_be, rbt_gen_kind),
 	KUNIT_CASE_PARAM(poll_says_when_there_is_enough, rbt_gen_kind),
 	KUNIT_CASE_PARAM(each_observer_has_a_position_of_its_own, rbt_gen_kind),

@@ -109,17 +109,16 @@ struct rb_sleepers {
  * @cpu_buffer: the buffer
  * @index: the mapped memory
  * @entries: the entries in it, by slot
- * @index_pages: how many pages @index has
  * @stride: by how much the places of two generations differ, see rb_live_place()
  * @sleepers: the observers that wait, see ring_buffer_observer.c
- * @slots: the slots that describe the sub-buffers, by id
+ * @slots: the slots that describe the sub-buffers, by id; behind @entries, where there
+ *	   is room up to the next page
  * @pages: the sub-buffers, by id
  */
 struct rb_live {
 	struct ring_buffer_per_cpu	*cpu_buffer;
 	struct trace_live_index		*index;
 	struct trace_live_subbuf	*entries;
-	unsigned long			index_pages;
 	u64				stride;
 	struct rb_sleepers		sleepers;
 	u32				*slots;
@@ -278,84 +277,70 @@ static void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer)
 	smp_wmb();
 }
 
-/* Let the commit page be @generation. */
-static void rb_live_start_at(struct rb_live *live, u64 generation)
+/*
+ * Let the commit page be the first generation, with the counts that the buffer has now.
+ * Writers do not use the index, but an NMI may write.
+ */
+static void rb_live_begin(struct rb_live *live)
 {
-	struct buffer_page *commit = live->cpu_buffer->commit_page;
-	struct trace_live_subbuf *entry = rb_live_slot(live, generation);
+	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
+	struct buffer_page *commit = cpu_buffer->commit_page;
+	struct trace_live_index *index = live->index;
+	struct trace_live_subbuf *entry = rb_live_slot(live, index->first);
+
+	WRITE_ONCE(index->overwritten, local_read(&cpu_buffer->overrun));
+	WRITE_ONCE(index->dropped, local_read(&cpu_buffer->dropped_events) +
+				   local_read(&cpu_buffer->commit_overrun));
+	WRITE_ONCE(index->read, cpu_buffer->read);
 
 	live->slots[commit->live_id] = entry - live->entries;
-	WRITE_ONCE(entry->generation, generation);
+	WRITE_ONCE(entry->generation, index->first);
 	WRITE_ONCE(entry->id, commit->live_id);
 	WRITE_ONCE(entry->before, commit->before);
 	/* [RESET] An observer that sees this commit_generation sees the rest, too */
-	smp_store_release(&live->index->commit_generation, generation);
+	smp_store_release(&index->commit_generation, index->first);
 }
 
 /* The buffer is empty. Writers begin again at the first page of the ring. */
 static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	struct rb_live *live = cpu_buffer->live;
-
-	if (!live)
-		return;
-
-	WRITE_ONCE(live->index->overwritten, 0);
-	WRITE_ONCE(live->index->dropped, 0);
-	WRITE_ONCE(live->index->read, 0);
-	rb_live_start_at(live, live->index->first);
+	if (cpu_buffer->live)
+		rb_live_begin(cpu_buffer->live);
 
 	rb_live_look_soon(cpu_buffer);
 }
 
-static void rb_live_number_page(struct rb_live *live, struct buffer_page *page, u32 id)
-{
-	live->pages[id] = page;
-	page->live_id = id;
-}
-
-/* Give each sub-buffer the id that it keeps as long as the index exists. */
-static void rb_live_number(struct rb_live *live)
-{
-	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
-	struct buffer_page *bpage;
-	u32 id = 0;
-
-	rb_live_number_page(live, cpu_buffer->reader_page, id);
-
-	bpage = list_entry(cpu_buffer->pages, struct buffer_page, list);
-	while (++id < live->index->nr_subbufs) {
-		rb_live_number_page(live, bpage, id);
-		rb_inc_page(&bpage);
-	}
-}
-
 /*
- * Let the writer keep @live, from the commit page on. Only an NMI can write
- * meanwhile. If one has, it may have done so without the index: begin again.
+ * Give each sub-buffer the id that it keeps as long as the index exists, and let the
+ * writer keep @live, from the commit page on. Only an NMI can write meanwhile. If one
+ * has, it may have done so without the index: begin again.
  */
 static void rb_live_start(struct rb_live *live)
 {
 	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
-	struct trace_live_index *index = live->index;
+	struct buffer_page *bpage = cpu_buffer->reader_page, *next;
 	unsigned long commits;
+	u32 id;
 
-	rb_live_number(live);
+	next = list_entry(cpu_buffer->pages, struct buffer_page, list);
+	for (id = 0; id < live->index->nr_subbufs; id++) {
+		live->pages[id] = bpage;
+		bpage->live_id = id;
+		bpage = next;
+		rb_inc_page(&next);
+	}
+
 	do {
 		commits = local_read(&cpu_buffer->commits);
 		barrier();
-		index->overwritten = local_read(&cpu_buffer->overrun);
-		index->dropped = local_read(&cpu_buffer->dropped_events) +
-				 local_read(&cpu_buffer->commit_overrun);
-		index->read = cpu_buffer->read;
-		rb_live_start_at(live, index->first);
+		rb_live_begin(live);
 		WRITE_ONCE(cpu_buffer->live, live);
 		barrier();
 	} while (commits != local_read(&cpu_buffer->commits));
 }
 
-/* Set the fields that never change, and what an index begins with. The others are 0. */
-static void rb_live_init_index(struct rb_live *live)
+/* Set the fields of an index of @size bytes that never change. The others are 0. */
+static void rb_live_init_index(struct rb_live *live, u64 size)
 {
 	struct ring_buffer_per_cpu *cpu_buffer = live->cpu_buffer;
 	struct trace_live_index *index = live->index;
@@ -363,10 +348,10 @@ static void rb_live_init_index(struct rb_live *live)
 	index->struct_len = sizeof(*index);
 	index->entry_size = sizeof(struct trace_live_subbuf);
 	index->entries_offset = sizeof(*index);
-	index->subbufs_offset = (u64)live->index_pages << PAGE_SHIFT;
 	index->nr_slots = cpu_buffer->nr_pages;
 	index->nr_subbufs = cpu_buffer->nr_pages + 1;
 	index->subbuf_size = PAGE_SIZE << cpu_buffer->buffer->subbuf_order;
+	index->subbufs_offset = PAGE_ALIGN(size);
 	index->mapping_size = index->subbufs_offset +
 			      (u64)index->nr_subbufs * index->subbuf_size;
 	index->data_offset = BUF_PAGE_HDR_SIZE;
@@ -376,19 +361,17 @@ static void rb_live_init_index(struct rb_live *live)
 /* Allocate an index. Returns NULL without memory, or if the buffer cannot have one. */
 static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 {
-	unsigned long nr_subbufs = cpu_buffer->nr_pages + 1;
+	unsigned long nr_slots = cpu_buffer->nr_pages, nr_subbufs = nr_slots + 1;
 	unsigned long size = sizeof(struct trace_live_index) +
-			     cpu_buffer->nr_pages * sizeof(struct trace_live_subbuf);
-	unsigned long live_size;
+			     nr_slots * sizeof(struct trace_live_subbuf) +
+			     nr_subbufs * sizeof(u32);
 	struct trace_live_index *index;
 	struct rb_live *live;
+	unsigned long live_size = struct_size(live, pages, nr_subbufs);
 
-	if (rb_is_persistent(cpu_buffer->buffer) || cpu_buffer->nr_pages >= U32_MAX)
-		return NULL;
-
-	live_size = struct_size(live, pages, nr_subbufs) + nr_subbufs * sizeof(*live->slots);
 	/* It is no reason to kill a task: as for the sub-buffers, do not try what is not there */
-	if (((size + live_size) >> PAGE_SHIFT) >= si_mem_available())
+	if (rb_is_persistent(cpu_buffer->buffer) || nr_slots >= U32_MAX ||
+	    (size + live_size) >> PAGE_SHIFT >= si_mem_available())
 		return NULL;
 
 	/* Not from a slab: KASAN would take a lock for it in irq_work_queue() */
@@ -402,17 +385,16 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 
 	live->cpu_buffer = cpu_buffer;
 	live->index = index;
-	live->index_pages = DIV_ROUND_UP(size, PAGE_SIZE);
 	live->stride = rb_subbuf_capacity(cpu_buffer->buffer) + 1;
 	live->entries = (void *)(index + 1);
-	live->slots = (void *)&live->pages[nr_subbufs];
-	rb_live_init_index(live);
+	live->slots = (void *)(live->entries + nr_slots);
+	rb_live_init_index(live, size);
 	rb_sleepers_init(&live->sleepers);
 
 	return live;
 }
 
-/* No observer is left, and no writer uses the index. */
+/* Free an index, or none. No observer is left, and no writer uses it. */
 static void rb_live_free(struct rb_live *live)
 {
 	if (!live)
@@ -448,9 +430,4 @@ static void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer)
 	raw_spin_unlock_irqrestore(&cpu_buffer->reader_lock, flags);
 
 	rb_live_free(old);
-}
-
-static void rb_live_end(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	rb_live_free(cpu_buffer->live);
 }

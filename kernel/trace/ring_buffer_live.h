@@ -10,6 +10,7 @@
 
 struct ring_buffer_per_cpu;
 struct buffer_page;
+struct rb_live;
 
 #ifdef CONFIG_RING_BUFFER_LIVE
 
@@ -32,9 +33,9 @@ static void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer);
 /* The buffer was emptied, or its CPU has gone offline: sleepers may be due */
 static void rb_live_look_soon(struct ring_buffer_per_cpu *cpu_buffer);
 
-/* In a task: the buffer has got its sub-buffers, or is freed */
+/* In a task: the buffer has got its sub-buffers, or is freed, and its index with it */
 static void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer);
-static void rb_live_end(struct ring_buffer_per_cpu *cpu_buffer);
+static void rb_live_free(struct rb_live *live);
 
 #else
 
@@ -50,7 +51,7 @@ static inline void rb_live_given_away(struct ring_buffer_per_cpu *cpu_buffer) { 
 static inline void rb_live_reset_begin(struct ring_buffer_per_cpu *cpu_buffer) { }
 static inline void rb_live_reset_end(struct ring_buffer_per_cpu *cpu_buffer) { }
 static inline void rb_live_renew(struct ring_buffer_per_cpu *cpu_buffer) { }
-static inline void rb_live_end(struct ring_buffer_per_cpu *cpu_buffer) { }
+static inline void rb_live_free(struct rb_live *live) { }
 static inline void rb_live_look_soon(struct ring_buffer_per_cpu *cpu_buffer) { }
 
 #endif /* CONFIG_RING_BUFFER_LIVE */

@@ -374,36 +374,19 @@ static u64 rb_live_mark(struct rb_live *live, const struct trace_live_position *
 }
 
 /*
- * Keep a CPU's sub-buffers, their number and their size as they are until
- * rb_release_subbufs(). Returns 0, or -EBUSY if there are too many to count.
+ * Count @by observers more, or fewer. As long as there is one, a CPU's sub-buffers, their
+ * number and their size stay as they are. The trace array counts its observers, too, and
+ * refuses more than can be counted.
  */
-static int rb_hold_subbufs(struct ring_buffer_per_cpu *cpu_buffer)
+static void rb_count_observers(struct ring_buffer_per_cpu *cpu_buffer, int by)
 {
 	struct mutex *mutex = &cpu_buffer->buffer->mutex;
-	int ret = -EBUSY;
 
 	/* Resizes hold the mutex, readers the lock */
 	mutex_lock(mutex);
 	raw_spin_lock_irq(&cpu_buffer->reader_lock);
-	if (cpu_buffer->mapped != UINT_MAX) {
-		cpu_buffer->mapped++;
-		atomic_inc(&cpu_buffer->resize_disabled);
-		ret = 0;
-	}
-	raw_spin_unlock_irq(&cpu_buffer->reader_lock);
-	mutex_unlock(mutex);
-
-	return ret;
-}
-
-static void rb_release_subbufs(struct ring_buffer_per_cpu *cpu_buffer)
-{
-	struct mutex *mutex = &cpu_buffer->buffer->mutex;
-
-	mutex_lock(mutex);
-	raw_spin_lock_irq(&cpu_buffer->reader_lock);
-	cpu_buffer->mapped--;
-	atomic_dec(&cpu_buffer->resize_disabled);
+	cpu_buffer->mapped += by;
+	atomic_add(by, &cpu_buffer->resize_disabled);
 	raw_spin_unlock_irq(&cpu_buffer->reader_lock);
 	mutex_unlock(mutex);
 }
@@ -434,7 +417,6 @@ bool ring_buffer_observable(struct trace_buffer *buffer)
  * Takes buffer->mutex and cpu_buffer->reader_lock.
  *
  * Return: the observer, or an ERR_PTR() of
- *   -EBUSY	there are too many mappings to count
  *   -EINVAL	there is no buffer for @cpu
  *   -ENOMEM	no memory for the observer, or there was none for the index when the
  *		buffer got its size
@@ -444,20 +426,17 @@ struct ring_buffer_observer *ring_buffer_observe(struct trace_buffer *buffer,
 {
 	struct ring_buffer_observer *observer = NULL;
 	struct ring_buffer_per_cpu *cpu_buffer;
-	int ret;
 
 	if (!cpumask_test_cpu(cpu, buffer->cpumask))
 		return ERR_PTR(-EINVAL);
 
 	cpu_buffer = buffer->buffers[cpu];
-	ret = rb_hold_subbufs(cpu_buffer);
-	if (ret)
-		return ERR_PTR(ret);
+	rb_count_observers(cpu_buffer, 1);
 
 	if (cpu_buffer->live)
 		observer = kzalloc(sizeof(*observer), GFP_KERNEL_ACCOUNT);
 	if (!observer) {
-		rb_release_subbufs(cpu_buffer);
+		rb_count_observers(cpu_buffer, -1);
 		return ERR_PTR(-ENOMEM);
 	}
 	observer->live = cpu_buffer->live;
@@ -482,7 +461,7 @@ void ring_buffer_observer_free(struct ring_buffer_observer *observer)
 	spin_unlock_irq(&observer->live->sleepers.lock);
 
 	kfree_rcu(observer, rcu);
-	rb_release_subbufs(cpu_buffer);
+	rb_count_observers(cpu_buffer, -1);
 }
 
 /**
@@ -511,12 +490,13 @@ unsigned long ring_buffer_observer_size(struct ring_buffer_observer *observer)
 struct page *ring_buffer_observer_page(void *observer, unsigned long pgoff)
 {
 	struct rb_live *live = ((struct ring_buffer_observer *)observer)->live;
+	unsigned long index_pages = live->index->subbufs_offset >> PAGE_SHIFT;
 	unsigned int order = live->cpu_buffer->buffer->subbuf_order;
 
-	if (pgoff < live->index_pages)
+	if (pgoff < index_pages)
 		return vmalloc_to_page((void *)live->index + (pgoff << PAGE_SHIFT));
 
-	pgoff -= live->index_pages;
+	pgoff -= index_pages;
 
 	return virt_to_page(live->pages[pgoff >> order]->page) +
 	       (pgoff & ((1UL << order) - 1));
