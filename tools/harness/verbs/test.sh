@@ -239,12 +239,15 @@ of_each_patch()
 
 builds_only() { (load_arch "$1"; ((only_built))); }
 
+# What failed is said with its reasons, and once more at the end: whoever looks at the last
+# lines alone sees it, too.
 summary()
 {
 	[ ! -s "$work/left_out" ] || echo "# not run, as its time was up: $(xargs <"$work/left_out")"
 	sed 's/^not ok/# FAILED/' "$work/failed"
-	awk '	{ printf "# %-20s %5d passed %5d failed %6d s\n", $1, $2, $3, $4
-		  passed += $2; failed += $3 }
+	awk '{ printf "# %-20s %5d passed %5d failed %6d s\n", $1, $2, $3, $4 }' "$work/tally"
+	sed -n 's/^not ok/# FAILED/p' "$work/failed"
+	awk '	{ passed += $2; failed += $3 }
 		END { printf "%d passed, %d failed\n", passed, failed; exit failed != 0 }' "$work/tally"
 }
 
