@@ -123,16 +123,11 @@ run_merge()
 		tracemap_merge "$work/0.log" "$work/1.log"
 }
 
-run_line()
-{
-	prints 0 '{"count":3,"words":["a","\"b\"","�"]}' tracemap_line a '"b"' $'\xff'
-}
-
 scratch
 mkdir "$work/bin"
 step "installing the library" man install_library
 make_files
-echo "1..$((2 * ${#pages[@]} + 9))"
+echo "1..$((2 * ${#pages[@]} + 8))"
 for page in "${pages[@]}"; do
 	name=$(basename "$page")
 	check "man: $name is well formed" lint "$(made "$page")"
@@ -151,4 +146,3 @@ check "man: the example of tracemap_cpu_open.3 prints events" \
 check "man: the example of tracemap_cpu_open.3 goes on behind damage" \
 	run_file 1 $'103: 4 bytes\n106: 4 bytes\n203: 4 bytes\n403: 4 bytes' damaged
 check "man: the example of tracemap_merge.3 merges files" run_merge
-check "man: the example of tracemap_line.3 makes JSON" run_line
