@@ -82,14 +82,13 @@ static void copy_close(struct reader *reader)
 
 /* The library. */
 
-static int open_library(struct reader *reader, enum tracemap_way way, uint32_t flags)
+static int open_library(struct reader *reader, enum tracemap_way way)
 {
 	struct tracemap_options options = tracemap_default_options();
 	struct tracemap_cpu *cpu = NULL;
 	int ret;
 
 	options.way = way;
-	options.flags = flags;
 	ret = tracemap_cpu_open(&cpu, reader->trace->dir, reader->cpu, &options);
 	reader->state = cpu;
 	return ret;
@@ -97,17 +96,12 @@ static int open_library(struct reader *reader, enum tracemap_way way, uint32_t f
 
 static int consume_open(struct reader *reader)
 {
-	return open_library(reader, TRACEMAP_CONSUME, 0);
+	return open_library(reader, TRACEMAP_CONSUME);
 }
 
 static int observe_open(struct reader *reader)
 {
-	return open_library(reader, TRACEMAP_OBSERVE, 0);
-}
-
-static int in_place_open(struct reader *reader)
-{
-	return open_library(reader, TRACEMAP_OBSERVE, TRACEMAP_IN_PLACE);
+	return open_library(reader, TRACEMAP_OBSERVE);
 }
 
 static void library_close(struct reader *reader)
@@ -135,11 +129,7 @@ static int batches_drain(struct reader *reader, struct tally *tally)
 		tally->bytes += subbuf_pos(&it) - subbuf_pos(&b->it);
 		b->it = it;
 		b->events += nr;
-		ret = tracemap_cpu_accept(cpu);
-		if (ret < 0)
-			return ret;
-		if (ret)
-			events += nr;
+		events += nr;
 	}
 	tally->sink += sink;
 	tally->events += events;
@@ -182,12 +172,6 @@ static const struct way way_copy = {
 	.open		= observe_open,
 	.drain		= batches_drain,
 	.close		= library_close,
-}, way_in_place = {
-	.name		= "in-place",
-	.needs_mapping	= true,
-	.open		= in_place_open,
-	.drain		= batches_drain,
-	.close		= library_close,
 }, way_records = {
 	.name		= "records",
 	.needs_mapping	= true,
@@ -199,8 +183,7 @@ static const struct way way_copy = {
 int table_library(void)
 {
 	static const struct way *ways[] = {
-		&way_mapping, &way_live, &way_copy, &way_consume, &way_in_place, &way_observe,
-		&way_records,
+		&way_mapping, &way_copy, &way_consume, &way_observe, &way_records,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {

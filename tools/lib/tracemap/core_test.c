@@ -380,13 +380,11 @@ static void test_damage(void)
 
 	/* The same by batches. */
 	cpu = open_file(fd, &f);
-	check(tracemap_cpu_accept(cpu) == -EINVAL);
 	check(tracemap_cpu_fetch(cpu, &b) == 1);
 	check(tracemap_batch_next(b, &r) && !tracemap_batch_next(b, &r));
 	check(b->it.corrupt && b->events == 1 && b->cpu == 7);
 	for (unsigned int i = 0; i < ARRAY_SIZE(b->reserved); i++)
 		check(!b->reserved[i]);
-	check(tracemap_cpu_accept(cpu) == 1);
 	check(tracemap_cpu_fetch(cpu, &b) == -EBADMSG);
 	check(tracemap_cpu_fetch(cpu, &b) == 1);
 	check(tracemap_batch_next(b, &r) && r.ts == 2000);
@@ -795,7 +793,6 @@ static void test_options(void)
 	fd = make_cpu(1);
 	check(open_with(0, TRACEMAP_READ, 0) == 0);
 	check(open_with(1U << 31, TRACEMAP_READ, 0) == -EINVAL);
-	check(open_with(TRACEMAP_IN_PLACE, TRACEMAP_READ, 0) == -EINVAL);
 	check(open_with(0, TRACEMAP_OBSERVE + 1, 0) == -EINVAL);
 	check(open_with(0, TRACEMAP_READ, 1) == -EINVAL);
 	check(open_with(0, TRACEMAP_OBSERVE, 0) == -EOPNOTSUPP);
@@ -1023,7 +1020,7 @@ static void test_merge_waits_by_fill(void)
 /* ---- An observer ---- */
 
 /* A handle as tracemap_cpu_open() would make it, but for the mappings. */
-static struct tracemap_cpu *observe(struct sim *s, uint32_t flags)
+static struct tracemap_cpu *observe(struct sim *s)
 {
 	struct tracemap_cpu *cpu = calloc(1, sizeof(*cpu));
 
@@ -1032,12 +1029,10 @@ static struct tracemap_cpu *observe(struct sim *s, uint32_t flags)
 	cpu->dir = -1;
 	cpu->number = 7;
 	cpu->batch.cpu = 7;
-	cpu->flags = flags;
 	cpu->format = s->f;
 	cpu->ahead.room = &cpu->ahead.own_room;	/* there is none */
 	cpu->way = &tracemap__way_observe;
-	if (!(flags & TRACEMAP_IN_PLACE))
-		cpu->observe.copy = malloc(s->f.subbuf_size);
+	cpu->observe.copy = malloc(s->f.subbuf_size);
 	check(live_attach(&cpu->observe.observer, &s->map, LIVE_FROM_OLDEST) == 0);
 	return cpu;
 }
@@ -1068,7 +1063,7 @@ static uint64_t take_all(struct tracemap_cpu *cpu, uint64_t *missed, int *resets
 static void test_observe(void)
 {
 	struct sim *s = sim_new(4, 256, true, 1);
-	struct tracemap_cpu *cpu = observe(s, 0);
+	struct tracemap_cpu *cpu = observe(s);
 	struct tracemap_record rec;
 	uint64_t missed = 0, seen;
 	int resets = 0;
@@ -1096,7 +1091,7 @@ static void test_observe(void)
 static void test_until_now(void)
 {
 	struct sim *s = sim_new(4, 256, true, 1);
-	struct tracemap_cpu *cpu = observe(s, 0);
+	struct tracemap_cpu *cpu = observe(s);
 	uint64_t missed = 0;
 	int resets = 0;
 
@@ -1128,7 +1123,7 @@ static void test_until_now(void)
 static void test_until_now_merged(void)
 {
 	struct sim *s = sim_new(8, 256, true, 1);
-	struct tracemap_cpu *cpu = observe(s, 0);
+	struct tracemap_cpu *cpu = observe(s);
 	struct tracemap_merge *m = NULL;
 	struct tracemap_record rec;
 	int seen = 0, ret;
@@ -1153,37 +1148,6 @@ static void test_until_now_merged(void)
 	for (seen = 0; (ret = tracemap_cpu_next(cpu, &rec)) > 0; seen++)
 		check(!rec.missed);
 	check(ret == -ENODATA && cpu->observe.observer.count == 563);
-	tracemap_cpu_close(cpu);
-	sim_free(s);
-}
-
-static void test_in_place(void)
-{
-	struct sim *s = sim_new(4, 256, true, 1);
-	struct tracemap_cpu *cpu = observe(s, TRACEMAP_IN_PLACE);
-	struct tracemap_batch *b = NULL;
-	struct subbuf_record r;
-	struct tracemap_record rec;
-
-	s->quiet = true;
-	add_some(s, 5);
-	check(tracemap_cpu_next(cpu, &rec) == -EINVAL);
-	check(tracemap_cpu_peek(cpu, &rec) == -EINVAL);
-	check(tracemap_cpu_fetch(cpu, &b) == 1);
-	check(tracemap_batch_next(b, &r) && tracemap_batch_next(b, &r));
-	check(tracemap_cpu_accept(cpu) == 1);
-	check(tracemap_cpu_accept(cpu) == -EINVAL);
-	/* Not accepted: as if it had not been looked at. */
-	for (int i = 0; i < 2; i++) {
-		check(tracemap_cpu_fetch(cpu, &b) == 1 && !b->missed);
-		while (tracemap_batch_next(b, &r))
-			;
-		check(b->events == 3);
-	}
-	add_some(s, 500);
-	check(tracemap_cpu_accept(cpu) == 0);
-	check(tracemap_cpu_fetch(cpu, &b) == 1 && b->missed > 400);
-	check(tracemap_cpu_accept(cpu) == 1);
 	tracemap_cpu_close(cpu);
 	sim_free(s);
 }
@@ -1309,7 +1273,6 @@ static const struct {
 	{ "such a consumer whose events are overwritten", test_consume_overwritten },
 	{ "an observer that ends where the writer is now", test_until_now },
 	{ "such an observer with memory, in a merge", test_until_now_merged },
-	{ "an observer in place", test_in_place },
 	{ "the position of a mapping", test_map_position },
 	{ "small files of any size", test_small_files },
 };

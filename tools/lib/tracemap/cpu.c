@@ -14,7 +14,7 @@
 #include "read_file.h"
 #include "stats_file.h"
 
-#define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_IN_PLACE | TRACEMAP_OWN)
+#define KNOWN_FLAGS	(TRACEMAP_FROM_NOW | TRACEMAP_OWN)
 
 /* ---- Files of tracefs ---- */
 
@@ -85,8 +85,6 @@ int tracemap__options(struct tracemap_options *options,
 		options->ahead_bytes = SIZE_MAX;
 	if ((unsigned int)options->way > TRACEMAP_OBSERVE ||
 	    options->flags & ~KNOWN_FLAGS || (options->nr_cpus && !options->cpus))
-		return -EINVAL;
-	if (options->flags & TRACEMAP_IN_PLACE && options->way != TRACEMAP_OBSERVE)
 		return -EINVAL;
 	return 0;
 }
@@ -393,21 +391,6 @@ int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch)
 	return 1;
 }
 
-int tracemap_cpu_accept(struct tracemap_cpu *cpu)
-{
-	struct tracemap_batch *b = &cpu->batch;
-	int ret = 1;
-
-	if (cpu->in_hand == BATCH_NONE)
-		return -EINVAL;
-	if (!(cpu->flags & TRACEMAP_IN_PLACE))
-		return 1;
-	if (b->it.data)		/* if not, the batch only reports a reset */
-		ret = live_accept(&cpu->observe.observer, &b->it, b->events);
-	clear_batch(cpu);
-	return ret;
-}
-
 /*
  * The end of a consumer is a number of events, as a live index does not count the newest. Losses
  * that were not told yet are those in front of the next sub-buffer, which is before this end.
@@ -444,7 +427,7 @@ bool tracemap__secure(struct tracemap_cpu *cpu)
 {
 	ptrdiff_t moved;
 
-	if (cpu->flags & TRACEMAP_IN_PLACE || cpu->merge_waits)
+	if (cpu->merge_waits)
 		return false;
 	if (!tracemap__batch_in_hand(cpu))
 		tracemap__finish(cpu);
@@ -524,8 +507,6 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 	struct tracemap_batch *b = &cpu->batch;
 	struct subbuf_record r;
 
-	if (tracemap__unlikely(cpu->flags & TRACEMAP_IN_PLACE))
-		return -EINVAL;
 	/* Most records are taken here, without a call. */
 	if (b->it.next < b->it.fast_end && subbuf__next_fast(&b->it, &r)) {
 		fill_and_take(rec, b, &r);
@@ -540,8 +521,6 @@ int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 	struct subbuf_record r;
 	int ret;
 
-	if (tracemap__unlikely(cpu->flags & TRACEMAP_IN_PLACE))
-		return -EINVAL;
 	for (;;) {
 		struct subbuf_iter it = b->it;
 

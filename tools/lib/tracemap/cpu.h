@@ -85,7 +85,7 @@ struct observe_state {
 	struct live_mapping mapping;
 	struct live_observer observer;
 	struct live_until until;	/* the end, if @ends */
-	void *copy;		/* NULL: batches are in place */
+	void *copy;		/* of the sub-buffer that the batch is of */
 	bool ends;
 };
 
@@ -333,7 +333,7 @@ static inline bool tracemap__batch_in_hand(const struct tracemap_cpu *cpu)
 {
 	const struct tracemap_batch *b = &cpu->batch;
 
-	if (cpu->in_hand == BATCH_NONE || cpu->flags & TRACEMAP_IN_PLACE)
+	if (cpu->in_hand == BATCH_NONE)
 		return false;
 	return b->it.next < b->it.end || (cpu->in_hand == BATCH_HELD && (b->missed || b->flags));
 }

@@ -412,8 +412,7 @@ static int arm_cpu(struct tracemap *t, struct tracemap_cpu *cpu, int *percent)
 		return arm_waiting(t, cpu, percent);
 	if (tracemap__in_hand(cpu))
 		return watch(t, cpu, 0);
-	if (!(cpu->flags & TRACEMAP_IN_PLACE))
-		tracemap__finish(cpu);
+	tracemap__finish(cpu);
 	ret = arm_by_position(t, cpu, t->options.wake_bytes);
 	if (!ret)
 		return 0;

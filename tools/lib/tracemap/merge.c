@@ -752,8 +752,6 @@ int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu)
 {
 	struct source *s;
 
-	if (cpu->flags & TRACEMAP_IN_PLACE)
-		return -EINVAL;
 	if (has_cpu(m, cpu))
 		return -EEXIST;
 	s = source_new(m, tracemap_cpu_number(cpu));

@@ -1436,15 +1436,12 @@ static void sources_of_other_versions(void)
 	feed_free(f);
 }
 
-static void a_cpu_is_added_once_and_not_in_place(void)
+static void a_cpu_is_added_once(void)
 {
 	struct pair p;
 
 	pair_open(&p, DELAY);
 	check(tracemap_merge_add_cpu(p.m, p.a.cpu) == -EEXIST);
-	p.a.cpu->flags = TRACEMAP_IN_PLACE;
-	check(tracemap_merge_add_cpu(p.m, p.a.cpu) == -EINVAL);
-	p.a.cpu->flags = 0;
 	tube_event_at(&p.a, 1);
 	tube_end(&p.a);
 	tube_end(&p.b);
@@ -1968,7 +1965,7 @@ static const struct {
 	TEST(in_a_row_a_hundred_waits_end_in_a_second),
 	TEST(options_of_other_versions),
 	TEST(sources_of_other_versions),
-	TEST(a_cpu_is_added_once_and_not_in_place),
+	TEST(a_cpu_is_added_once),
 	TEST(one_added_later_takes_part_at_once),
 	TEST(any_number_is_added_later),
 	TEST(what_the_merge_holds_is_in_hand),

@@ -43,7 +43,7 @@ enum {
  * tracemap_dat_open - begin a file
  * @dat: set to a new handle; left alone on failure
  * @path: the name of the file; a trace.dat of that name is replaced
- * @t: the buffers, opened without TRACEMAP_IN_PLACE; close them after the handle
+ * @t: the buffers; close them after the handle
  * @dir: the folder that they were opened in. What is to be traced is enabled already: the
  *	file has the formats of the events that are enabled at its beginning or its end, and
  *	of those that have come
@@ -77,7 +77,7 @@ int tracemap_dat_open(struct tracemap_dat **dat, const char *path, struct tracem
  * @dat: set to a new handle; left alone on failure
  * @fd: where the file is written to: a pipe, or an empty file. The caller keeps it, and must
  *	not close it before the handle
- * @t: the buffers, opened without TRACEMAP_IN_PLACE; close them after the handle
+ * @t: the buffers; close them after the handle
  * @dir: the folder that they were opened in. What is to be traced is enabled already: the
  *	file has the formats of the events that are enabled at its beginning or its end, and
  *	of those that have come

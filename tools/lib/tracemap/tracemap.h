@@ -81,8 +81,7 @@ enum tracemap_way {
 enum {
 	/* In struct tracemap_options. */
 	TRACEMAP_FROM_NOW	= 1 << 0, /* pass over the events that are there already */
-	TRACEMAP_IN_PLACE	= 1 << 1, /* observe without a copy, see tracemap_cpu_accept() */
-	TRACEMAP_OWN		= 1 << 2, /* buffer_percent may be changed, see tracemap_wait() */
+	TRACEMAP_OWN		= 1 << 1, /* buffer_percent may be changed, see tracemap_wait() */
 
 	/* In struct tracemap_record and struct tracemap_batch. */
 	TRACEMAP_RESET		= 1 << 8, /* the buffer was emptied right before */
@@ -98,9 +97,8 @@ enum {
  * @size: sizeof(struct tracemap_options), since a later version may add members
  * @way: how to read, see libtracemap(3)
  * @flags: TRACEMAP_FROM_NOW passes over the events that are there already; unless the
- *	buffer is observed, this consumes them. TRACEMAP_IN_PLACE observes without a copy,
- *	see tracemap_cpu_accept(). TRACEMAP_OWN says that the caller alone uses the instance,
- *	so that tracemap_wait() may change its buffer_percent
+ *	buffer is observed, this consumes them. TRACEMAP_OWN says that the caller alone uses
+ *	the instance, so that tracemap_wait() may change its buffer_percent
  * @nr_cpus: how many numbers @cpus holds; 0 for all CPUs that have a buffer
  * @cpus: which CPUs to open, by number; each of them must have a buffer
  * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for the
@@ -306,25 +304,6 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu);
 int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch);
 
 /**
- * tracemap_cpu_accept - ask whether what was read in place is what the kernel wrote
- * @cpu: the handle, after tracemap_cpu_fetch()
- *
- * The writer may overwrite what an observer is reading. A batch is therefore a copy that
- * was checked, unless the handle was opened with TRACEMAP_IN_PLACE: then it is the buffer
- * itself, and what was read of it is valid only if this call returns 1. Until then, do
- * nothing that cannot be undone. Before the call, the batch must have its iterator where
- * reading ended, and the number of records in @events. The next tracemap_cpu_fetch()
- * returns once more a batch that was not accepted.
- *
- * Return: 1 if all of it is what the kernel wrote, which is always so without
- * TRACEMAP_IN_PLACE; 0 if none of it is, its loss included, because it was overwritten
- * meanwhile; or a negative errno
- * * -EBADMSG - The records are good up to the damage where the iterator stopped.
- * * -EINVAL - There is no batch.
- */
-int tracemap_cpu_accept(struct tracemap_cpu *cpu);
-
-/**
  * tracemap_cpu_peek - look at the next record without taking it
  * @cpu: the handle
  * @rec: filled, if there is a record
@@ -338,9 +317,8 @@ int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec);
  * @cpu: the handle
  * @rec: filled, if there is a record
  *
- * Return: 1 if there is a record, 0 if there is none yet, or a negative errno, also one
- * of those of tracemap_cpu_fetch()
- * * -EINVAL - The handle was opened with TRACEMAP_IN_PLACE: use tracemap_cpu_fetch().
+ * Return: 1 if there is a record, 0 if there is none yet, or a negative errno, one of
+ * those of tracemap_cpu_fetch()
  */
 int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
 
@@ -546,8 +524,7 @@ struct tracemap;
  *   histogram or a tracer: end that, or use TRACEMAP_CONSUME or TRACEMAP_READ. Or the
  *   instance is being removed.
  * * -EINVAL - The options make no sense: an unknown @way or flag, @nr_cpus without @cpus, a
- *   CPU with a negative number, TRACEMAP_IN_PLACE without TRACEMAP_OBSERVE, or a @size that was
- *   not set.
+ *   CPU with a negative number, or a @size that was not set.
  * * -E2BIG - The options have something that this version of the library does not know.
  * * -ENOMEM - There is no memory, or no address space to map the buffers: make these
  *   smaller, or read fewer CPUs.
@@ -770,7 +747,6 @@ int tracemap_merge_add_all(struct tracemap_merge *m, struct tracemap *t);
  *
  * Return: 0, or a negative errno
  * * -EEXIST - The CPU is in this merge already.
- * * -EINVAL - The CPU was opened with TRACEMAP_IN_PLACE: open it without.
  * * -ENOMEM - There is no memory.
  */
 int tracemap_merge_add_cpu(struct tracemap_merge *m, struct tracemap_cpu *cpu);

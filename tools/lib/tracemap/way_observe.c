@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
  * Read by the live view, as an observer, see live.h. A batch is a copy that was checked
- * before it is handed out. With TRACEMAP_IN_PLACE, a batch is good only once
- * tracemap_cpu_accept() has returned 1.
+ * before it is handed out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,26 +53,23 @@ static int observe_fetch(struct tracemap_cpu *cpu)
 			return observe_end(cpu);
 		if (ret != LIVE_EVENTS)
 			return ret;
-		if (s->copy) {
-			ret = live_copy(o, &it, s->copy, o->format.subbuf_size);
-			if (ret < 0)
-				return ret;
-			if (!ret)
-				continue;
-		}
+		ret = live_copy(o, &it, s->copy, o->format.subbuf_size);
+		if (ret < 0)
+			return ret;
+		if (!ret)
+			continue;
 		tracemap__set_batch(cpu, &it, live_gap(o), 0);
 		return 1;
 	}
 	return 0;
 }
 
-/* In place, a batch is good only once it is accepted, and then it is gone. */
 static int observe_settle(struct tracemap_cpu *cpu)
 {
 	struct observe_state *s = &cpu->observe;
 	int ret;
 
-	if (!s->copy || !cpu->batch.it.data)
+	if (!cpu->batch.it.data)
 		return 0;
 	ret = live_accept(&s->observer, &cpu->batch.it, cpu->batch.events);
 	return ret < 0 ? ret : 0;
@@ -170,7 +166,7 @@ int tracemap__open_observe(struct tracemap_cpu *cpu)
 	if (ret)
 		return ret == -ENODEV ? -EOPNOTSUPP : ret;
 	ret = observe_attach(cpu);
-	if (!ret && !(cpu->flags & TRACEMAP_IN_PLACE)) {
+	if (!ret) {
 		s->copy = malloc(cpu->format.subbuf_size);
 		if (!s->copy)
 			ret = -ENOMEM;

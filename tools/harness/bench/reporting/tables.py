@@ -108,7 +108,7 @@ def drain_calls(results: Results) -> Table:
 
 
 # What the library does, and the loop that does the same without it.
-LIBRARY = {"consume": ("mapping", "consuming"), "in-place": ("live", "observing in place"),
+LIBRARY = {"consume": ("mapping", "consuming"),
            "observe": ("copy", "observing, each sub-buffer copied"),
            "records": ("mapping", "consuming, a call for each record")}
 

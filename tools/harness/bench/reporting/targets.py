@@ -223,7 +223,7 @@ def waking(results: Results) -> Iterator[Target]:
 def library(results: Results) -> Iterator[Target]:
     """The library adds little."""
     found: list[Found] = []
-    for way in ("consume", "in-place", "observe"):
+    for way in ("consume", "observe"):
         bare, label = LIBRARY[way]
         found += [(results.get("library", way=way, payload=payload)
                    / results.get("library", way=bare, payload=payload),

@@ -168,10 +168,9 @@ double cpu_seconds(void)
 /* ---- Reading ---- */
 
 const struct way_to_read ways[] = {
-	{ "read", TRACEMAP_READ, 0, "read" },
-	{ "map", TRACEMAP_MAP, 0, "map" },
-	{ "observe", TRACEMAP_OBSERVE, 0, "live" },
-	{ "observe in place", TRACEMAP_OBSERVE, TRACEMAP_IN_PLACE, "live" },
+	{ "read", TRACEMAP_READ, "read" },
+	{ "map", TRACEMAP_MAP, "map" },
+	{ "observe", TRACEMAP_OBSERVE, "live" },
 };
 
 const unsigned int nr_ways = ARRAY_SIZE(ways);
@@ -190,7 +189,6 @@ struct tracemap_options options_of(const struct way_to_read *w)
 	struct tracemap_options o = tracemap_default_options();
 
 	o.way = w->way;
-	o.flags = w->flags;
 	return o;
 }
 
@@ -226,29 +224,22 @@ void account_for(struct account *a, uint64_t ts, const void *data, uint32_t size
 	a->hash = (a->hash ^ ts ^ mark ^ (uint64_t)size << 40) * 0x9e3779b97f4a7c15;
 }
 
-static int drain_batch(struct tracemap_cpu *cpu, struct tracemap_batch *b,
-		       struct account *sum)
+static void drain_batch(struct tracemap_batch *b, struct account *a)
 {
-	struct account a = *sum;
 	uint64_t missed = b->missed;
 	struct subbuf_record r;
-	int ret;
 
 	if (b->flags & TRACEMAP_RESET) {
-		a.resets++;
-		a.last = 0;
+		a->resets++;
+		a->last = 0;
 	}
 	while (tracemap_batch_next(b, &r)) {
-		account_for(&a, r.ts, r.data, r.size, missed);
+		account_for(a, r.ts, r.data, r.size, missed);
 		missed = 0;
 	}
 	/* A loss that no event follows yet. */
-	a.missed += missed;
-	a.last += missed;
-	ret = tracemap_cpu_accept(cpu);
-	if (ret > 0)
-		*sum = a;
-	return ret < 0 ? ret : 0;
+	a->missed += missed;
+	a->last += missed;
 }
 
 int drain(struct tracemap_cpu *cpu, struct account *a)
@@ -256,11 +247,8 @@ int drain(struct tracemap_cpu *cpu, struct account *a)
 	struct tracemap_batch *b;
 	int ret;
 
-	while ((ret = tracemap_cpu_fetch(cpu, &b)) > 0) {
-		ret = drain_batch(cpu, b, a);
-		if (ret < 0)
-			return ret;
-	}
+	while ((ret = tracemap_cpu_fetch(cpu, &b)) > 0)
+		drain_batch(b, a);
 	return ret;
 }
 

@@ -52,20 +52,14 @@ static void test_records(void)
 {
 	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct account a = { 0 };
-		struct tracemap_record rec;
 		struct tracemap_cpu *cpu;
 
 		new_instance("1024");
 		write_marks(0, 1, 2000);
 		cpu = open_way(w, 0);
-		if (w->flags & TRACEMAP_IN_PLACE) {
-			expect_eq(tracemap_cpu_next(cpu, &rec), -EINVAL);
-			expect_eq(tracemap_cpu_peek(cpu, &rec), -EINVAL);
-		} else {
-			expect_eq(drain_records(cpu, &a), 0);
-			expect_eq(a.seen, 2000);
-			expect_eq(a.wrong, 0);
-		}
+		expect_eq(drain_records(cpu, &a), 0);
+		expect_eq(a.seen, 2000);
+		expect_eq(a.wrong, 0);
 		tracemap_cpu_close(cpu);
 		end_instance();
 	}
@@ -81,8 +75,6 @@ static void test_mixed(void)
 		struct subbuf_record r = { 0 };
 		struct tracemap_cpu *cpu;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance("1024");
 		write_marks(0, 1, 1000);
 		cpu = open_way(w, 0);

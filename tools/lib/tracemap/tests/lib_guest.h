@@ -59,7 +59,6 @@ double cpu_seconds(void);
 struct way_to_read {
 	const char *name;
 	enum tracemap_way way;
-	uint32_t flags;
 	const char *needs;
 };
 

@@ -117,8 +117,6 @@ static void test_live(void)
 		struct writer writers[CPUS];
 		struct merged d;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance("1024");
 		merged_open_late(&d, w, &late);
 		for (int i = 0; i < CPUS; i++) {
@@ -141,8 +139,6 @@ static void test_idle_cpu(void)
 		struct merged d;
 		double took;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance("8192");
 		write_marks_of(0, 1, 20000, 200);
 		merged_open(&d, w);
@@ -160,8 +156,6 @@ static void test_one_event(void)
 		struct merged d;
 		double took;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance("64");
 		merged_open(&d, w);
 		expect_eq(merged_take(&d), 0);
@@ -179,8 +173,6 @@ static void test_merged_loss(void)
 	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
 		struct merged d;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance("32");
 		merged_open(&d, w);
 		write_marks(1, 1, 3);
@@ -214,8 +206,6 @@ static void test_filling(void)
 		struct merged d;
 		double start;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance(size);
 		merged_open_late(&d, w, &late);
 		write_marks(0, 1, 1);

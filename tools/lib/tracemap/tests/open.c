@@ -94,8 +94,6 @@ static void test_options(void)
 	o.way = 17;
 	expect_eq(try_open(TRACING, 0, &o), -EINVAL);
 	o.way = TRACEMAP_READ;
-	o.flags = TRACEMAP_IN_PLACE;
-	expect_eq(try_open(TRACING, 0, &o), -EINVAL);
 	o.flags = 1 << 5;
 	expect_eq(try_open_all(TRACING, &o), -EINVAL);
 	o.flags = 0;

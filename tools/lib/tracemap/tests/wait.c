@@ -250,8 +250,6 @@ static void test_in_hand(void)
 		struct tracemap_record rec;
 		struct tracemap *t;
 
-		if (w->flags & TRACEMAP_IN_PLACE)
-			continue;
 		new_instance("256");
 		set("buffer_percent", "0");
 		write_marks(0, 1, 1000);
