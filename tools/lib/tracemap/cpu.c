@@ -515,28 +515,6 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec)
 	return next_slowly(cpu, rec);
 }
 
-int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec)
-{
-	struct tracemap_batch *b = &cpu->batch;
-	struct subbuf_record r;
-	int ret;
-
-	for (;;) {
-		struct subbuf_iter it = b->it;
-
-		if (subbuf_next(&it, &r)) {
-			fill(rec, b, &r);
-			return 1;
-		}
-		b->it = it;	/* the iterator is at its end now */
-		if (fill_without_data(rec, b))
-			return 1;
-		ret = tracemap__refill(cpu);
-		if (ret <= 0)
-			return ret;
-	}
-}
-
 /* ---- About the buffer ---- */
 
 int tracemap_cpu_number(const struct tracemap_cpu *cpu)

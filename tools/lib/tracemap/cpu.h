@@ -4,7 +4,7 @@
  *
  * A way to read fetches one batch at a time into @batch. The way checks the batch once more
  * when it is settled, and may report an error only then. Everything else, such as taking
- * records, peeking, and a batch that was gone through in part, is in cpu.c and the same for
+ * records, and a batch that was gone through in part, is in cpu.c and the same for
  * all ways.
  */
 #ifndef _TRACEMAP_CPU_H

@@ -304,15 +304,6 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu);
 int tracemap_cpu_fetch(struct tracemap_cpu *cpu, struct tracemap_batch **batch);
 
 /**
- * tracemap_cpu_peek - look at the next record without taking it
- * @cpu: the handle
- * @rec: filled, if there is a record
- *
- * Return: what tracemap_cpu_next() will return, which then takes the same record
- */
-int tracemap_cpu_peek(struct tracemap_cpu *cpu, struct tracemap_record *rec);
-
-/**
  * tracemap_cpu_next - take the next record
  * @cpu: the handle
  * @rec: filled, if there is a record

@@ -22,7 +22,7 @@ enum {
 	BIG_ENDIAN_BIT	= 1,
 	LONG_8_BIT	= 2,
 	MERGE_BIT	= 4,
-	PEEK_BIT	= 8,
+	RECORDS_BIT	= 8,
 	MAX_FILES	= 3,
 };
 
@@ -96,21 +96,14 @@ static bool good_errno(int ret)
 	return ret == -ENODATA || ret == -EBADMSG;
 }
 
-static void read_records(struct tracemap_cpu *cpu, bool peek)
+static void read_records(struct tracemap_cpu *cpu)
 {
-	struct tracemap_record rec, peeked;
+	struct tracemap_record rec;
 	int ret;
 
 	do {
-		int seen = peek ? tracemap_cpu_peek(cpu, &peeked) : 0;
-
 		ret = tracemap_cpu_next(cpu, &rec);
 		promise(ret == 1 || good_errno(ret));
-		if (seen)
-			promise(seen == ret || good_errno(seen));
-		if (seen == 1)
-			promise(peeked.ts == rec.ts && peeked.data == rec.data &&
-				peeked.size == rec.size && peeked.missed == rec.missed);
 		if (ret == 1)
 			use(rec.data, rec.size);
 	} while (ret != -ENODATA);
@@ -182,8 +175,8 @@ static void read_files(const struct input *in)
 	if (in->how & MERGE_BIT)
 		merge_all(cpus, nr, in->cut);
 	for (i = 0; i < nr; i++) {
-		if (in->how & PEEK_BIT)
-			read_records(cpus[i], in->cut & 1);
+		if (in->how & RECORDS_BIT)
+			read_records(cpus[i]);
 		else
 			read_batches(cpus[i], in->cut);
 		promise(!tracemap_cpu_raw(cpus[i], &raw));
