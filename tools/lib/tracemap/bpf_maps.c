@@ -312,18 +312,6 @@ int tracemap_bpf_fd(const struct tracemap_bpf *bpf)
 	return bpf->fd;
 }
 
-int tracemap_bpf_discard(struct tracemap_bpf *bpf)
-{
-	int ret = 0;
-
-	for (struct open_ring *o = bpf->rings; o; o = o->next) {
-		int error = tracemap__ring_discard(&o->ring);
-
-		ret = error ? error : ret;
-	}
-	return ret;
-}
-
 void tracemap_bpf_close(struct tracemap_bpf *bpf)
 {
 	if (!bpf)

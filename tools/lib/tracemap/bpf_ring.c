@@ -214,27 +214,6 @@ int tracemap__ring_next(void *arg, struct tracemap_record *rec)
 	return 1;
 }
 
-/*
- * Count as lost what is there. The tail stays until tracemap__ring_next(), so that the record that
- * was handed out stays valid, also in @scratch: of all between tail and head only one wraps.
- */
-int tracemap__ring_discard(struct bpf_ring *r)
-{
-	struct tracemap_record rec;
-	uint64_t end;
-	int ret = r->error;
-
-	if (!ret)
-		ret = load_head(r);
-	end = r->head;
-	while (ret >= 0 && r->pos != end) {
-		ret = r->read(r, &rec);
-		r->missed += ret > 0;
-	}
-	r->error = ret == -EBADMSG ? ret : 0;
-	return r->error;
-}
-
 /* Begin at the tail, which the reader alone moves: it can be loaded without a barrier. */
 void tracemap__ring_start(struct bpf_ring *r)
 {

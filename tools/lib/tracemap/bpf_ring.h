@@ -50,6 +50,5 @@ int tracemap__read_ringbuf(struct bpf_ring *ring, struct tracemap_record *rec);
 void tracemap__ring_start(struct bpf_ring *ring);
 int tracemap__ring_next(void *ring, struct tracemap_record *rec);
 int tracemap__ring_add(struct bpf_ring *ring, struct tracemap_merge *m, int number);
-int tracemap__ring_discard(struct bpf_ring *ring);
 
 #endif /* _TRACEMAP_BPF_RING_H */

@@ -205,28 +205,6 @@ static void test_room(int kind)
 	sim_end(&s);
 }
 
-static void test_discard(int kind)
-{
-	struct tracemap_record rec;
-	struct sim s;
-
-	sim_begin(&s, kind, 256, 232);
-	for (int i = 0; i < 3; i++)
-		send(&s, i, 44);
-	rec = next(&s);
-	CHECK(!tracemap__ring_discard(&s.ring));
-	/* It is valid until the next call. */
-	CHECK(is_whole(&rec, 0, 44) && s.tail_word == 232);
-	expect_none(&s);
-	CHECK(s.tail_word == s.head);
-	send(&s, 3, 44);
-	expect(&s, 3, 44, 2);
-	CHECK(!tracemap__ring_discard(&s.ring));
-	send(&s, 4, 44);
-	expect(&s, 4, 44, 0);
-	sim_end(&s);
-}
-
 static void test_loss_in_its_place(void)
 {
 	char other[16] = { 0 };
@@ -274,8 +252,6 @@ static void test_busy(void)
 	struct sim s;
 
 	begin_busy(&s);
-	expect_none(&s);
-	CHECK(s.tail_word == 224 && !tracemap__ring_discard(&s.ring));
 	expect_none(&s);
 	CHECK(s.tail_word == 224);
 	set_length(&s, 224, 20);
@@ -347,7 +323,7 @@ static bool survives(int kind)
 			sum += ((const unsigned char *)rec.data)[i];
 	}
 	CHECK(ret == 0 || ret == -EBADMSG);
-	CHECK(!ret == !s.ring.error && tracemap__ring_discard(&s.ring) == s.ring.error);
+	CHECK(!ret == !s.ring.error);
 	sim_end(&s);
 	return ret;
 }
@@ -454,7 +430,7 @@ static int try_map(uint32_t type, uint32_t flags, size_t bytes)
 	map = (struct bpf_map_info){ .type = type, .map_flags = flags, .max_entries = 1 };
 	CHECK(!tracemap_merge_new(&m, NULL) && !tracemap_bpf_new(&bpf, m));
 	ret = tracemap_bpf_add(bpf, -1, 0, bytes, stamp_of);
-	CHECK(!tracemap_bpf_wait(bpf, 0) && !tracemap_bpf_discard(bpf));
+	CHECK(!tracemap_bpf_wait(bpf, 0));
 	tracemap_bpf_close(bpf);
 	tracemap_merge_free(m);
 	return ret;
@@ -480,7 +456,6 @@ int main(void)
 	for (int kind = 0; kind < KINDS; kind++) {
 		test_wraps_at_each_offset(kind);
 		test_room(kind);
-		test_discard(kind);
 		test_damage(kind);
 		test_kernel_writes_meanwhile(kind);
 	}

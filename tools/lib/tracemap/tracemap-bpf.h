@@ -111,18 +111,6 @@ int tracemap_bpf_wait(struct tracemap_bpf *bpf, int timeout_ms);
 int tracemap_bpf_fd(const struct tracemap_bpf *bpf);
 
 /**
- * tracemap_bpf_discard - throw away what is in the rings
- * @bpf: the handle
- *
- * What the merge has taken already still comes, and stays valid. The next record of each ring
- * counts as missed what was thrown away.
- *
- * Return: 0, or a negative errno
- * * -EBADMSG - A ring is damaged.
- */
-int tracemap_bpf_discard(struct tracemap_bpf *bpf);
-
-/**
  * tracemap_bpf_close - close all rings
  * @bpf: the handle, or NULL
  *
