@@ -550,31 +550,4 @@ static inline void subbuf_skip(struct subbuf_iter *it, size_t pos)
 	subbuf_extend(it, end);
 }
 
-/**
- * subbuf_for_each - call a function for every event of a sub-buffer
- * @f: the layout
- * @subbuf: the sub-buffer
- * @fn: the function; if it returns anything but 0, it is not called again
- * @arg: the second argument of @fn
- *
- * Return: what @fn returned last, if that was not 0; -1 if the sub-buffer is damaged,
- * else 0
- */
-static inline int subbuf_for_each(const struct subbuf_format *f,
-				  const void *subbuf,
-				  int (*fn)(const struct subbuf_record *rec, void *arg),
-				  void *arg)
-{
-	struct subbuf_iter it = subbuf_begin(f, subbuf);
-	struct subbuf_record rec;
-
-	while (subbuf_next(&it, &rec)) {
-		int ret = fn(&rec, arg);
-
-		if (ret)
-			return ret;
-	}
-	return it.corrupt ? -1 : 0;
-}
-
 #endif /* _TRACEMAP_SUBBUF_H */

@@ -430,37 +430,6 @@ static void skips_what_others_consumed(const struct subbuf_format *f)
 	page_free(p);
 }
 
-static int sum_sizes(const struct subbuf_record *rec, void *arg)
-{
-	*(uint32_t *)arg += rec->size;
-	return rec->size == 12 ? 12 : 0;
-}
-
-static void calls_back(const struct subbuf_format *f)
-{
-	struct page *p = page_new(f, BASE_TS);
-	uint32_t sum = 0;
-
-	add_small(p, 4, 0);
-	add_small(p, 8, 0);
-	check(subbuf_for_each(f, p->bytes, sum_sizes, &sum) == 0);
-	check(sum == 12);
-
-	add_small(p, 12, 0);
-	add_small(p, 100, 0);
-	sum = 0;
-	check(subbuf_for_each(f, p->bytes, sum_sizes, &sum) == 12);
-	check(sum == 24);
-
-	page_free(p);
-
-	p = page_new(f, BASE_TS);
-	add_small(p, 4, 0);
-	add_header(p, 5, 0);
-	check(subbuf_for_each(f, p->bytes, sum_sizes, &sum) == -1);
-	page_free(p);
-}
-
 /* Each of these is a first word, and a second one where it has one. */
 static void records_that_cannot_be(const struct subbuf_format *f)
 {
@@ -664,7 +633,6 @@ static const struct {
 	TEST(missed_count_stays_inside),
 	TEST(resumes_where_it_stopped),
 	TEST(skips_what_others_consumed),
-	TEST(calls_back),
 	TEST(records_that_cannot_be),
 	TEST(lengths_past_the_end),
 	TEST(commits_past_the_sub_buffer),
