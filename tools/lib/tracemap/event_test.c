@@ -6,7 +6,6 @@
  *
  *	event_test			these tests
  *	event_test DIR			and every event of the kernel whose tracefs DIR is
- *	event_test DIR NAME...		how long the text of these events takes, see measure()
  */
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +15,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "event_program.h"
@@ -1173,59 +1171,6 @@ static struct tracemap_decoder *decode_kernel(const char *dir)
 	return d;
 }
 
-static double thread_seconds(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-
-#define NR_MEASURED	64
-#define ROUNDS		4000
-
-/* ns that the text of a record takes. */
-static double time_text(struct tracemap_decoder *d, const struct tracemap_record *recs,
-			struct tracemap_line *line)
-{
-	double start = thread_seconds();
-
-	for (int round = 0; round < ROUNDS; round++) {
-		for (int i = 0; i < NR_MEASURED; i++) {
-			line->length = 0;
-			tracemap_text(d, &recs[i], line);
-		}
-	}
-	return (thread_seconds() - start) / ROUNDS / NR_MEASURED * 1e9;
-}
-
-/* Of an event, "sys/name" */
-static void measure(struct tracemap_decoder *d, const char *name, struct tracemap_line *line)
-{
-	static unsigned char data[NR_MEASURED][LARGEST + 32 * 256];
-	uint64_t address = event_symbol_address(d, "schedule");
-	struct tracemap_record recs[NR_MEASURED];
-	struct event_format *format;
-	struct tep_event *event;
-	char system[64] = "";
-	const char *slash = strchr(name, '/');
-
-	if (slash)
-		snprintf(system, sizeof(system), "%.*s", (int)(slash - name), name);
-	event = slash ? tep_find_event_by_name(d->tep, system, slash + 1) : NULL;
-	format = event ? event_format(d, event->id) : NULL;
-	if (!format) {
-		fprintf(stderr, "%s: no such event: name it as \"sched/sched_switch\"\n", name);
-		exit(1);
-	}
-	for (int i = 0; i < NR_MEASURED; i++) {
-		recs[i] = (struct tracemap_record){ .ts = any_number(0), .data = data[i] };
-		recs[i].size = make_record(event, data[i], address);
-	}
-	for (int turn = 0; turn < 3; turn++)
-		printf("%s: %.0f ns\n", name, time_text(d, recs, line));
-}
-
 int main(int argc, char **argv)
 {
 	struct tracemap_line line = TRACEMAP_LINE_INIT;
@@ -1269,10 +1214,7 @@ int main(int argc, char **argv)
 	tracemap_line_free(&line);
 	if (argc > 1) {
 		d = decode_kernel(argv[1]);
-		if (argc == 2)
-			test_programs(d, argv[1], 200, 8);
-		for (int i = 2; i < argc; i++)
-			measure(d, argv[i], &line);
+		test_programs(d, argv[1], 200, 8);
 		tracemap_decoder_free(d);
 	}
 	snprintf(command, sizeof(command), "rm -r %s", top);
