@@ -12,10 +12,7 @@
 #include <unistd.h>
 
 #include "dat.h"
-#include "temp_file.h"
-#include "trace_dat_send.h"
 #include "trace_dat_zstd.h"
-#include "write_all.h"
 
 /* ---- The buffers ---- */
 
@@ -129,7 +126,6 @@ int dat_new(struct tracemap_dat **datp, struct tracemap *t, const char *dir)
 	if (!dat)
 		return -ENOMEM;
 	dat->t = t;
-	dat->fd = -1;
 	dat->nr_cpus = count_cpus(dir);
 	losses_begin(&dat->losses, t);
 	return take_format(dat) ?: dat_add_cpus(dat);
@@ -172,36 +168,9 @@ int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way)
 				in_the_way);
 }
 
-int dat_create_unnamed(struct tracemap_dat *dat, int fd)
+int dat_create_unnamed(struct tracemap_dat *dat)
 {
-	dat->fd = fd;
 	return trace_dat_create_unnamed(&dat->file, dat->head, dat->nr_cpus, dat->page_size);
-}
-
-/* Make everything except the file. */
-static int open_dat(struct tracemap_dat **dat, struct tracemap *t, const char *dir,
-		    uint32_t flags)
-{
-	int ret;
-
-	*dat = NULL;
-	if (flags & ~TRACEMAP_DAT_COMPRESS)
-		return -EINVAL;
-	if (flags && !TRACE_DAT_HAS_ZSTD)
-		return -EOPNOTSUPP;
-	ret = dat_new(dat, t, dir) ?: dat_take_head(*dat, dir);
-	if (!ret)
-		(*dat)->compress = flags & TRACEMAP_DAT_COMPRESS;
-	return ret;
-}
-
-static int hand_out(struct tracemap_dat **to, struct tracemap_dat *dat, int ret)
-{
-	if (ret)
-		tracemap_dat_close(dat);
-	else
-		*to = dat;
-	return ret;
 }
 
 int tracemap_dat_open(struct tracemap_dat **to, const char *path, struct tracemap *t,
@@ -209,19 +178,22 @@ int tracemap_dat_open(struct tracemap_dat **to, const char *path, struct tracema
 {
 	char *in_the_way = NULL;
 	struct tracemap_dat *dat;
-	int ret = open_dat(&dat, t, dir, flags) ?: dat_create(dat, path, &in_the_way);
+	int ret;
 
+	if (flags & ~TRACEMAP_DAT_COMPRESS)
+		return -EINVAL;
+	if (flags && !TRACE_DAT_HAS_ZSTD)
+		return -EOPNOTSUPP;
+	ret = dat_new(&dat, t, dir) ?: dat_take_head(dat, dir) ?:
+		dat_create(dat, path, &in_the_way);
 	free(in_the_way);
-	return hand_out(to, dat, ret);
-}
-
-int tracemap_dat_open_fd(struct tracemap_dat **to, int fd, struct tracemap *t,
-			 const char *dir, uint32_t flags)
-{
-	struct tracemap_dat *dat;
-	int ret = open_dat(&dat, t, dir, flags) ?: dat_create_unnamed(dat, fd);
-
-	return hand_out(to, dat, ret);
+	if (ret) {
+		tracemap_dat_close(dat);
+		return ret;
+	}
+	dat->compress = flags & TRACEMAP_DAT_COMPRESS;
+	*to = dat;
+	return 0;
 }
 
 void tracemap_dat_close(struct tracemap_dat *dat)
@@ -253,7 +225,7 @@ static int fetch(struct dat_track *track)
 	return ret;
 }
 
-int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_batch *batch)
+int dat_pull(struct tracemap_dat *dat, unsigned int i)
 {
 	struct dat_track *track;
 	int ret = dat->finished ? -EALREADY : dat->error ?: dat_add_cpus(dat);
@@ -269,8 +241,6 @@ int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_
 	ret = dat_track_write(track);
 	if (ret)
 		return ret;
-	if (batch)
-		*batch = *track->batch;
 	dat_track_pass(track);
 	return 1;
 }
@@ -281,7 +251,7 @@ static int take_turn(struct tracemap_dat *dat, unsigned int i)
 	int ret = 1, n;
 
 	for (n = 0; n < DAT_TURN_MAX && (ret > 0 || ret == -EBADMSG); n++)
-		ret = tracemap_dat_pull(dat, i, NULL);
+		ret = dat_pull(dat, i);
 	return n > 1 && (!ret || ret == -ENODATA) ? 1 : ret;
 }
 
@@ -397,7 +367,7 @@ static int compress(void *arg, int fd)
 	return trace_dat_zstd(((struct tracemap_dat *)arg)->file, fd, NULL, &size);
 }
 
-static int finish_named(struct tracemap_dat *dat)
+static int finish_file(struct tracemap_dat *dat)
 {
 	int head = trace_dat_replace_head(dat->file), ret = -EOPNOTSUPP, last;
 
@@ -407,31 +377,6 @@ static int finish_named(struct tracemap_dat *dat)
 		return head;
 	last = trace_dat_finish(dat->file, NULL);
 	return last ?: head ?: dat->compress ? ret : 0;
-}
-
-static int put(void *arg, const void *data, size_t size)
-{
-	const int *fd = arg;
-
-	return write_all(*fd, data, size);
-}
-
-static int send_compressed(struct tracemap_dat *dat)
-{
-	int fd = temp_file(), ret;
-	uint64_t size;
-
-	if (fd < 0)
-		return fd;
-	ret = trace_dat_zstd(dat->file, fd, NULL, &size) ?:
-		trace_dat_send_file(fd, size, put, &dat->fd);
-	close(fd);
-	return ret;
-}
-
-static int finish_unnamed(struct tracemap_dat *dat)
-{
-	return dat->compress ? send_compressed(dat) : trace_dat_send(dat->file, put, &dat->fd);
 }
 
 int tracemap_dat_finish(struct tracemap_dat *dat)
@@ -445,15 +390,6 @@ int tracemap_dat_finish(struct tracemap_dat *dat)
 		dat_count_losses(dat);
 	dat_write_tails(dat);
 	head = dat_complete_head(dat);
-	ret = dat->fd < 0 ? finish_named(dat) : finish_unnamed(dat);
+	ret = finish_file(dat);
 	return ret ?: head;
-}
-
-int tracemap_dat_restore(const char *path)
-{
-	struct trace_dat_restored restored;
-	int ret = trace_dat_restore(path, false, NULL, &restored);
-
-	free(restored.file);
-	return ret;
 }

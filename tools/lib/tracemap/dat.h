@@ -74,7 +74,6 @@ struct tracemap_dat {
 	struct tracemap *t;
 	struct trace_head *head;
 	struct trace_dat *file;
-	int fd;				/* where the file is sent to; -1: the file has a name */
 	bool compress;
 	unsigned int nr_cpus;		/* in the file */
 	unsigned int page_size;
@@ -95,20 +94,26 @@ struct tracemap_dat {
 #define DAT_TURN_MAX	64
 
 /*
- * The steps of tracemap_dat_open() and tracemap_dat_open_fd(), each of which returns 0 or a
- * negative errno. The caller closes @dat in any case, and frees @in_the_way, see
- * trace_dat_create().
+ * The steps of tracemap_dat_open(), each of which returns 0 or a negative errno. The caller
+ * closes @dat in any case, and frees @in_the_way, see trace_dat_create(). Without a name the
+ * data are for trace_dat_send().
  */
 int dat_new(struct tracemap_dat **dat, struct tracemap *t, const char *dir);
 int dat_take_head(struct tracemap_dat *dat, const char *dir);
 int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way);
-int dat_create_unnamed(struct tracemap_dat *dat, int fd);
+int dat_create_unnamed(struct tracemap_dat *dat);
 
 /*
  * After everything was taken, read what the head lacks: what became known meanwhile, and what
  * the events need that came. Returns 0 or a negative errno.
  */
 int dat_complete_head(struct tracemap_dat *dat);
+
+/*
+ * Fetch the next batch of the CPU with index @i, write it and take it. Returns 1 if there was
+ * something, else 0 or a negative errno, see tracemap_dat_take(); -EBADMSG: call again.
+ */
+int dat_pull(struct tracemap_dat *dat, unsigned int i);
 
 /* Add the CPUs that tracemap_rescan() has opened. Returns 0 or a negative errno. */
 int dat_add_cpus(struct tracemap_dat *dat);

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +168,7 @@ static void pull(int wanted, int end)
 {
 	int n = 0, ret;
 
-	while ((ret = tracemap_dat_pull(dat, 0, NULL)) > 0)
+	while ((ret = dat_pull(dat, 0)) > 0)
 		n++;
 	CHECK(n == wanted && ret == end);
 }
@@ -808,29 +807,6 @@ static void test_looks(void)
 	close_recording();
 }
 
-/* The caller may look at what was written, and need not. */
-static void test_batch(void)
-{
-	struct tracemap_batch batch;
-	struct subbuf_record rec;
-	unsigned int n = 0;
-
-	open_recording();
-	CHECK(tracemap_dat_pull(dat, 1, &batch) == -EINVAL);
-	CHECK(!tracemap_dat_pull(dat, 0, &batch));
-	send_events(5);
-	CHECK(tracemap_dat_pull(dat, 0, &batch) == 1 && !batch.missed && !batch.cpu);
-	while (tracemap_batch_next(&batch, &rec))
-		check_event(&sent[n++], &rec);
-	CHECK(n == 5 && !tracemap_dat_pull(dat, 0, &batch));
-	send_events(1);
-	CHECK(tracemap_dat_pull(dat, 0, NULL) == 1);
-	send_events(1);
-	CHECK(tracemap_dat_pull(dat, 0, &batch) == 1 && tracemap_batch_next(&batch, &rec));
-	check_event(&sent[6], &rec);
-	close_recording();
-}
-
 /* On a big-endian machine the pause between two small parts has its bits in another place. */
 static void test_big_endian_pause(void)
 {
@@ -898,16 +874,6 @@ static void test_format(void)
 	}
 }
 
-static void check_same(const char *a, const char *b)
-{
-	struct bytes of_a = { .error = 0 }, of_b = { .error = 0 };
-
-	CHECK(!bytes_add_file(&of_a, a) && !bytes_add_file(&of_b, b));
-	CHECK(of_a.size == of_b.size && !memcmp(of_a.data, of_b.data, of_a.size));
-	bytes_free(&of_a);
-	bytes_free(&of_b);
-}
-
 static char version_of(const char *name)
 {
 	struct bytes b = { .error = 0 };
@@ -920,29 +886,13 @@ static char version_of(const char *name)
 	return version;
 }
 
-/* What goes to a descriptor is what a file of a name has, but for what tells of its parts. */
-static void test_fd(uint32_t flags, char version)
+static void test_version(uint32_t flags, char version)
 {
-	char other[240];
-	int fd;
-
-	snprintf(other, sizeof(other), "%s.other", path);
-	fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	open_buffers();
-	CHECK(fd >= 0 && !tracemap_dat_open_fd(&dat, fd, t, dir, flags));
-	record_some();
-	CHECK(!lseek(fd, 0, SEEK_END) && !tracemap_dat_finish(dat) && version_of(other) == version);
-	tracemap_dat_close(dat);
-	tracemap_close(t);
-	close(fd);
-
 	open_buffers();
 	CHECK(!tracemap_dat_open(&dat, path, t, dir, flags));
 	record_some();
 	CHECK(!tracemap_dat_finish(dat) && version_of(path) == version);
-	check_same(path, other);
 	close_all();
-	CHECK(!unlink(other));
 }
 
 static void test_compress(void)
@@ -950,7 +900,7 @@ static void test_compress(void)
 	struct tracemap_dat *none = NULL;
 
 	if (TRACE_DAT_HAS_ZSTD) {
-		test_fd(TRACEMAP_DAT_COMPRESS, '7');
+		test_version(TRACEMAP_DAT_COMPRESS, '7');
 		return;
 	}
 	open_buffers();
@@ -959,71 +909,13 @@ static void test_compress(void)
 	tracemap_close(t);
 }
 
-/* What goes to a descriptor is in a folder whose disk may be full, too. */
-static void test_tail_to_fd(void)
+static int restore(void)
 {
-	char other[240];
-	int fd;
+	struct trace_dat_restored restored;
+	int ret = trace_dat_restore(path, false, NULL, &restored);
 
-	snprintf(other, sizeof(other), "%s.other", path);
-	fd = open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	open_buffers();
-	CHECK(fd >= 0 && !tracemap_dat_open_fd(&dat, fd, t, dir, 0));
-	send_events(3);
-	pull(1, 0);
-	disk_is_full = true;
-	send_events(4);
-	pull(0, -ENOSPC);
-	disk_is_full = false;
-	sent[3] = sent[6];
-	nr_sent = 4;
-	CHECK(!tracemap_dat_finish(dat) && check_whole(other) == 2);
-	tracemap_dat_close(dat);
-	tracemap_close(t);
-	close(fd);
-	CHECK(!unlink(other));
-}
-
-static void test_pipe_without_reader(void)
-{
-	int ends[2];
-
-	open_buffers();
-	CHECK(!pipe(ends) && !tracemap_dat_open_fd(&dat, ends[1], t, dir, 0));
-	record_some();
-	close(ends[0]);
-	signal(SIGPIPE, SIG_IGN);
-	CHECK(tracemap_dat_finish(dat) == -EPIPE);
-	close(ends[1]);
-	tracemap_dat_close(dat);
-	tracemap_close(t);
-}
-
-/* What takes nothing, and reports no error, would be written to for ever. */
-static bool takes_nothing;
-__typeof__(write) __real_write;
-
-ssize_t __wrap_write(int fd, const void *data, size_t size)
-{
-	return takes_nothing ? 0 : __real_write(fd, data, size);
-}
-
-static void test_takes_nothing(void)
-{
-	int ends[2];
-
-	open_buffers();
-	CHECK(!pipe(ends) && !tracemap_dat_open_fd(&dat, ends[1], t, dir, 0));
-	record_some();
-	takes_nothing = true;
-	alarm(60);
-	CHECK(tracemap_dat_finish(dat) == -EIO);
-	alarm(0);
-	takes_nothing = false;
-	close(ends[0]);
-	close(ends[1]);
-	tracemap_dat_close(dat);
-	tracemap_close(t);
+	free(restored.file);
+	return ret;
 }
 
 /* A file that is not finished is another's, is in the way, and can be finished. */
@@ -1031,15 +923,15 @@ static void test_restore(void)
 {
 	struct tracemap_dat *other = NULL;
 
-	CHECK(tracemap_dat_restore(path) == -ENOENT);
+	CHECK(restore() == -ENOENT);
 	open_recording();
 	record_some();
-	CHECK(tracemap_dat_restore(path) == -EBUSY);
+	CHECK(restore() == -EBUSY);
 	CHECK(tracemap_dat_open(&other, path, t, dir, 0) == -EBUSY);
 	tracemap_dat_close(dat);
 	CHECK(tracemap_dat_open(&other, path, t, dir, 0) == -EEXIST && !other);
-	CHECK(!tracemap_dat_restore(path) && check_whole(path) == 21);
-	CHECK(!tracemap_dat_restore(path) && check_whole(path) == 21);
+	CHECK(!restore() && check_whole(path) == 21);
+	CHECK(!restore() && check_whole(path) == 21);
 	tracemap_close(t);
 	CHECK(!unlink(path));
 }
@@ -1056,7 +948,7 @@ static void test_refused(void)
 	CHECK(access(path, F_OK));
 	make_file(top, "trace.dat", "no trace");
 	CHECK(tracemap_dat_open(&none, path, t, dir, 0) == -EMEDIUMTYPE && !none);
-	CHECK(tracemap_dat_restore(path) == -EINVAL);
+	CHECK(restore() == -EINVAL);
 	CHECK(!unlink(path));
 	tracemap_dat_close(none);
 	tracemap_close(t);
@@ -1104,17 +996,13 @@ int main(int argc, char **argv)
 	test_tail_behind_unknown_losses();
 	test_tail_behind_another_unknown_loss();
 	test_tail_behind_no_events();
-	test_tail_to_fd();
 	test_take();
 	test_looks();
-	test_batch();
 	test_big_endian_pause();
 	test_finish();
 	test_format();
-	test_fd(0, '6');
+	test_version(0, '6');
 	test_compress();
-	test_pipe_without_reader();
-	test_takes_nothing();
 	test_restore();
 	test_refused();
 	test_top_level(dir);

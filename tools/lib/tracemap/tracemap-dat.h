@@ -51,8 +51,8 @@ enum {
  *	trace-cmd reads since version 3.1
  *
  * Until the file is finished, it lacks the data, which are in files of their own beside it:
- * @path.cpu0 and so on. If the program ends before that, tracemap_dat_restore() makes a
- * whole file of all of them.
+ * @path.cpu0 and so on. If the program ends before that, tracemap-record(1) makes a
+ * whole file of all of them by its --restore.
  *
  * Return: 0, or a negative errno, which may be one of open(2)
  * * -EINVAL - @path is no regular file, @dir has no buffers of CPUs that @t has, or there is
@@ -73,64 +73,29 @@ int tracemap_dat_open(struct tracemap_dat **dat, const char *path, struct tracem
 		      const char *dir, uint32_t flags);
 
 /**
- * tracemap_dat_open_fd - begin a file that is written to a descriptor when it is finished
- * @dat: set to a new handle; left alone on failure
- * @fd: where the file is written to: a pipe, or an empty file. The caller keeps it, and must
- *	not close it before the handle
- * @t: the buffers; close them after the handle
- * @dir: the folder that they were opened in. What is to be traced is enabled already: the
- *	file has the formats of the events that are enabled at its beginning or its end, and
- *	of those that have come
- * @flags: as for tracemap_dat_open()
- *
- * Until then its data are in files without a name, in the folder that the environment
- * variable TMPDIR names, or else in /var/tmp. If the program ends before that, they are
- * gone.
- *
- * Return: 0, or a negative errno, one of those of tracemap_dat_open(), or of making a file
- */
-int tracemap_dat_open_fd(struct tracemap_dat **dat, int fd, struct tracemap *t,
-			 const char *dir, uint32_t flags);
-
-/**
  * tracemap_dat_take - write what all CPUs have
  * @dat: the handle
  *
  * It writes at most 64 sub-buffers of each CPU, so that the others do not wait. It includes
- * CPUs that tracemap_rescan() has opened, and goes on after damage in a sub-buffer.
- *
- * Return: 1 if there was something, 0 if there was nothing, -ENODATA if all CPUs are at the
- * end of tracemap_until_now(), or another negative errno, one of those of
- * tracemap_dat_pull()
- */
-int tracemap_dat_take(struct tracemap_dat *dat);
-
-/**
- * tracemap_dat_pull - write the next records of one CPU
- * @dat: the handle
- * @i: the index of the CPU, as for tracemap_get_cpu()
- * @batch: filled with what was written, for the caller to look at: a copy of the batch whose
- *	records are valid until the next call; or NULL
- *
- * This calls tracemap_cpu_fetch(), then writes and takes all of the batch. Records that the
- * caller has taken itself are not in the file.
+ * CPUs that tracemap_rescan() has opened, and goes on after damage in a sub-buffer. Records
+ * that the caller has taken itself are not in the file.
  *
  * Where another program consumes, too, a mapped sub-buffer may be overwritten while it is
- * written to the file. The file then does not get it: @missed of the batch, which has no
- * records, is TRACEMAP_MISSED_UNKNOWN.
+ * written to the file. The file then does not get it, and says before the next event that an
+ * unknown number of events is missing.
  *
- * Return: 1 if there was something, 0 if there is nothing yet, or a negative errno: one of
- * those of tracemap_cpu_fetch(), or the first error of writing, which each further call
- * returns as well, and which is in @error of struct tracemap_dat_figures
- * * -EINVAL - There is no such CPU, or @dir of tracemap_dat_open() has none of its number.
- * * -EBADMSG - A sub-buffer was damaged: call again to go on after it.
+ * Return: 1 if there was something, 0 if there was nothing, -ENODATA if all CPUs are at the
+ * end of tracemap_until_now(), or another negative errno: one of those of
+ * tracemap_cpu_fetch(), or the first error of writing, which each further call returns as
+ * well, and which is in @error of struct tracemap_dat_figures
+ * * -EINVAL - @dir of tracemap_dat_open() has no CPU of the number of a new one.
  * * -ENOSPC, -EDQUOT - The disk is full: finish the file.
  * * -EFBIG - The file is as large as RLIMIT_FSIZE allows. SIGXFSZ ends the program unless it
  *   handles that signal.
  * * -EALREADY - The file is finished.
  * * -ENOMEM - There is no memory.
  */
-int tracemap_dat_pull(struct tracemap_dat *dat, unsigned int i, struct tracemap_batch *batch);
+int tracemap_dat_take(struct tracemap_dat *dat);
 
 /**
  * struct tracemap_dat_figures - what a file holds by now
@@ -182,11 +147,9 @@ void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures 
  * full disk has room.
  *
  * Return: 0, or a negative errno, which may be one of write(2). After an error, either the
- * file is whole, and only lacks what became known, or is not compressed; or, if it has a
- * name, tracemap_dat_restore() makes it whole when the reason is gone
+ * file is whole, and only lacks what became known, or is not compressed; or
+ * tracemap-record(1) makes it whole by its --restore when the reason is gone
  * * -ENOSPC, -EDQUOT - The disk is full.
- * * -EPIPE - The reader of a pipe has ended. SIGPIPE ends the program unless it handles that
- *   signal.
  * * -EALREADY - The function was called before: it can be called once.
  * * -ENOMEM - There is no memory.
  */
@@ -196,27 +159,9 @@ int tracemap_dat_finish(struct tracemap_dat *dat);
  * tracemap_dat_close - close the handle
  * @dat: the handle, or NULL
  *
- * A file that was not finished stays as it is, for tracemap_dat_restore().
+ * A file that was not finished stays as it is, for tracemap-record(1) --restore.
  */
 void tracemap_dat_close(struct tracemap_dat *dat);
-
-/**
- * tracemap_dat_restore - finish a file whose program ended before it finished the file
- * @path: the name of the file
- *
- * A file that is whole is not changed, and neither is any file beside it.
- *
- * Return: 0, or a negative errno, which may be one of open(2) or write(2). After the first
- * five of these, all files are as they were
- * * -EBUSY - It is being recorded.
- * * -EINVAL - This library did not begin it, or a @path.cpuN does not belong to it.
- * * -ENODATA - A @path.cpuN is missing: put it back.
- * * -EEXIST - It is whole, and there is a @path.cpuN or @path.new that does not belong to
- *   it.
- * * -ENOTRECOVERABLE - It was truncated, and what is missing is nowhere else.
- * * -ENOSPC, -EDQUOT - The disk is full: call again when there is room.
- */
-int tracemap_dat_restore(const char *path);
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,7 @@ int recording_pull(struct track *track, bool whole)
 	int ret = 1;
 
 	for (n = 0; n < limit && n < DAT_TURN_MAX; n++) {
-		ret = tracemap_dat_pull(track->recording->dat, track->index, NULL);
+		ret = dat_pull(track->recording->dat, track->index);
 		if (ret <= 0)
 			break;
 	}
@@ -234,7 +234,7 @@ static int create_file(struct recording *r, const char *path)
 
 static int create_unnamed(struct recording *r)
 {
-	int ret = dat_create_unnamed(r->dat, STDOUT_FILENO);
+	int ret = dat_create_unnamed(r->dat);
 
 	if (!ret)
 		return 0;

@@ -15,14 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "dat.h"
 #include "subbuf_make.h"
-#include "trace_dat_send.h"
 #include "tracefs_make.h"
 
 #define promise(cond)	do { if (!(cond)) abort(); } while (0)
@@ -307,8 +305,6 @@ int __wrap_fallocate64(int fd, int mode, off_t at, off_t size)
 static char top[64], dir[96], path[96];
 static const unsigned int sizes[] = { 128, 256, 1024, 4096 };	/* of sub-buffers */
 static struct trace_head *heads[4];
-static bool is_named;
-static int result;		/* a file without a name */
 
 static void begin(void)
 {
@@ -330,10 +326,9 @@ static void begin(void)
 		t.cpus[i].clock = 1 + 1000 * i;
 	}
 	disk_is_full = false;
-	is_named = how & 16;
 	promise(!dat_new(&dat, &t, dir));
 	dat->head = heads[how >> 1 & 3];
-	promise(!(is_named ? dat_create(dat, path, &in_the_way) : dat_create_unnamed(dat, result)));
+	promise(!dat_create(dat, path, &in_the_way));
 }
 
 /* From now on nothing is written, if it has failed. */
@@ -351,7 +346,7 @@ static void pull(struct tracemap_cpu *cpu, bool more)
 	for (unsigned int i = 0; i < NR_CPUS; i++)
 		before[i] = t.cpus[i].nr_events;
 	hand_out(cpu, more);
-	ret = tracemap_dat_pull(dat, cpu->number, NULL);
+	ret = dat_pull(dat, cpu->number);
 	promise(ret == (dat->error ?: 1));
 	if (ret < 0)
 		note_error(before);
@@ -408,9 +403,7 @@ static bool end(void)
 		t.ends = true;
 		dat_give_up(dat);
 	}
-	/* A file that has a name gets another head, too. */
-	if (is_named || take() % 4)
-		disk_is_full = false;
+	disk_is_full = false;	/* the file gets another head, too */
 	promise(!tracemap_dat_finish(dat));
 	if (gives_up)
 		dat_count_losses(dat);
@@ -512,8 +505,8 @@ static void check_cpu(struct found *f, int fd, const struct trace_region *region
 		check_page(f, page);
 	}
 	promise(f->events >= f->cpu->written);
-	/* The last event stands for those that were not written, unless the disk is full for it. */
-	promise(disk_is_full || f->at_end == (f->cpu->nr_events > f->cpu->written));
+	/* The last event stands for those that were not written. */
+	promise(f->at_end == (f->cpu->nr_events > f->cpu->written));
 }
 
 /*
@@ -581,14 +574,12 @@ static void check_file(int fd, bool all)
 
 static void check(bool all)
 {
-	int fd = is_named ? open(path, O_RDONLY | O_CLOEXEC) : result;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	promise(fd >= 0);
 	check_file(fd, all);
-	if (is_named)
-		close(fd);
-	promise(!is_named || !unlink(path));
-	promise(!ftruncate(result, 0) && !lseek(result, 0, SEEK_SET));
+	close(fd);
+	promise(!unlink(path));
 }
 
 /* ---- The fuzzer's ---- */
@@ -610,7 +601,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	snprintf(top, sizeof(top), "/dev/shm/dat_fuzz.%d", getpid());
 	snprintf(dir, sizeof(dir), "%s/instances/one", top);
 	snprintf(path, sizeof(path), "%s/trace.dat", top);
-	promise(!setenv("TMPDIR", "/dev/shm", 1));
 	close(tracefs_make(top, dir));
 	for (unsigned int i = 1; i < NR_CPUS; i++) {
 		char stats[64];
@@ -620,8 +610,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	}
 	for (unsigned int i = 0; i < 4; i++)
 		promise(!trace_head_new(&heads[i], top, dir, NR_CPUS, sizes[i]));
-	result = memfd_create("result", MFD_CLOEXEC);
-	promise(result >= 0 && !atexit(remove_folder));
+	promise(!atexit(remove_folder));
 	return 0;
 }
 
