@@ -759,18 +759,23 @@ static void test_consume_overwritten(void)
 	remove_instance();
 }
 
+static int open_by(const struct tracemap_options *o)
+{
+	struct tracemap_cpu *cpu = NULL;
+	int ret = tracemap_cpu_open(&cpu, dir, 1, o);
+
+	tracemap_cpu_close(cpu);
+	return ret;
+}
+
 static int open_with(uint32_t flags, enum tracemap_way way, unsigned int nr_cpus)
 {
 	struct tracemap_options o = tracemap_default_options();
-	struct tracemap_cpu *cpu = NULL;
-	int ret;
 
 	o.flags = flags;
 	o.way = way;
 	o.nr_cpus = nr_cpus;
-	ret = tracemap_cpu_open(&cpu, dir, 1, &o);
-	tracemap_cpu_close(cpu);
-	return ret;
+	return open_by(&o);
 }
 
 static void test_options(void)
@@ -784,6 +789,29 @@ static void test_options(void)
 	check(open_with(0, TRACEMAP_OBSERVE + 1, 0) == -EINVAL);
 	check(open_with(0, TRACEMAP_READ, 1) == -EINVAL);
 	check(open_with(0, TRACEMAP_OBSERVE, 0) == -EOPNOTSUPP);
+	close(fd);
+	remove_instance();
+}
+
+/* Of a program that is older than the library, and of one that is newer. */
+static void test_options_of_other_versions(void)
+{
+	struct { struct tracemap_options o; uint64_t more; } larger;
+	struct tracemap_options o = tracemap_default_options();
+	int fd;
+
+	make_instance();
+	fd = make_cpu(1);
+	o.size = offsetof(struct tracemap_options, flags);
+	check(open_by(&o) == 0);
+	o.size = 4;
+	check(open_by(&o) == -EINVAL);
+	memset(&larger, 0, sizeof(larger));
+	larger.o = tracemap_default_options();
+	larger.o.size = sizeof(larger);
+	check(open_by(&larger.o) == 0);
+	larger.more = 1;
+	check(open_by(&larger.o) == -E2BIG);
 	close(fd);
 	remove_instance();
 }
@@ -1250,6 +1278,7 @@ static const struct {
 	{ "a CPU without a buffer", test_no_buffer },
 	{ "figures of the buffers", test_figures },
 	{ "options that make no sense", test_options },
+	{ "options of other versions", test_options_of_other_versions },
 	{ "poll() that is not enough", test_no_trust },
 	{ "poll() that misleads", test_misled },
 	{ "buffer_percent of its own instance", test_own_percent },

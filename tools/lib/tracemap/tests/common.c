@@ -251,23 +251,3 @@ int drain(struct tracemap_cpu *cpu, struct account *a)
 		drain_batch(b, a);
 	return ret;
 }
-
-int drain_records(struct tracemap_cpu *cpu, struct account *a)
-{
-	struct tracemap_record rec;
-	int ret;
-
-	while ((ret = tracemap_cpu_next(cpu, &rec)) > 0) {
-		if (rec.flags & TRACEMAP_RESET) {
-			a->resets++;
-			a->last = 0;
-		}
-		if (rec.data) {
-			account_for(a, rec.ts, rec.data, rec.size, rec.missed);
-			continue;
-		}
-		a->missed += rec.missed;
-		a->last += rec.missed;
-	}
-	return ret;
-}

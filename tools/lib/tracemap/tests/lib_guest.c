@@ -47,54 +47,6 @@ static void test_same_events(void)
 	}
 }
 
-static void test_records(void)
-{
-	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
-		struct account a = { 0 };
-		struct tracemap_cpu *cpu;
-
-		new_instance("1024");
-		write_marks(0, 1, 2000);
-		cpu = open_way(w, 0);
-		expect_eq(drain_records(cpu, &a), 0);
-		expect_eq(a.seen, 2000);
-		expect_eq(a.wrong, 0);
-		tracemap_cpu_close(cpu);
-		end_instance();
-	}
-}
-
-/* Records and batches have one place between them. */
-static void test_mixed(void)
-{
-	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
-		struct tracemap_batch *b, *again;
-		struct account a = { 0 };
-		struct tracemap_record rec;
-		struct subbuf_record r = { 0 };
-		struct tracemap_cpu *cpu;
-
-		new_instance("1024");
-		write_marks(0, 1, 1000);
-		cpu = open_way(w, 0);
-		expect_eq(tracemap_cpu_next(cpu, &rec), 1);
-		expect_eq(mark_of(rec.data, rec.size), 1);
-		expect_eq(tracemap_cpu_fetch(cpu, &b), 1);
-		expect(tracemap_batch_next(b, &r));
-		expect_eq(mark_of(r.data, r.size), 2);
-		expect_eq(tracemap_cpu_fetch(cpu, &again), 1);
-		expect(again == b);
-		expect_eq(tracemap_cpu_next(cpu, &rec), 1);
-		expect_eq(mark_of(rec.data, rec.size), 3);
-		a.last = 3;
-		expect_eq(drain(cpu, &a), 0);
-		expect_eq(a.seen, 997);
-		expect_eq(a.wrong, 0);
-		tracemap_cpu_close(cpu);
-		end_instance();
-	}
-}
-
 /* A small buffer, opened when empty, overrun, read; and that again. */
 static void test_loss(void)
 {
@@ -325,8 +277,6 @@ static void test_huge(void)
 
 static const struct test read_tests[] = {
 	{ "each way brings the same events", test_same_events, NULL },
-	{ "records come one by one", test_records, NULL },
-	{ "batches and records go on where the other was", test_mixed, NULL },
 	{ "loss is counted, where it happened", test_loss, NULL },
 	{ "a sub-buffer that somebody has half consumed", test_half_consumed, NULL },
 	{ "a sub-buffer that is still written", test_taken_up_again, NULL },

@@ -82,8 +82,7 @@ struct account {
 
 void account_for(struct account *a, uint64_t ts, const void *data, uint32_t size,
 		 uint64_t missed);
-int drain(struct tracemap_cpu *cpu, struct account *a);	/* by batches */
-int drain_records(struct tracemap_cpu *cpu, struct account *a);
+int drain(struct tracemap_cpu *cpu, struct account *a);
 
 /* wait.c */
 void test_hotplug(void);

@@ -83,34 +83,6 @@ static void test_not_root(void)
 	expect_eq(status, 0);
 }
 
-static void test_options(void)
-{
-	struct { struct tracemap_options o; uint64_t more; } larger;
-	struct tracemap_options o = tracemap_default_options();
-
-	o.size = 4;
-	expect_eq(try_open(TRACING, 0, &o), -EINVAL);
-	o = tracemap_default_options();
-	o.way = 17;
-	expect_eq(try_open(TRACING, 0, &o), -EINVAL);
-	o.way = TRACEMAP_READ;
-	o.flags = 1 << 5;
-	expect_eq(try_open_all(TRACING, &o), -EINVAL);
-	o.flags = 0;
-	o.nr_cpus = 1;
-	expect_eq(try_open_all(TRACING, &o), -EINVAL);
-	/* A program that is older than the library, and one that is newer. */
-	o = tracemap_default_options();
-	o.size = offsetof(struct tracemap_options, flags);
-	expect_eq(try_open(TRACING, 0, &o), 0);
-	memset(&larger, 0, sizeof(larger));
-	larger.o = tracemap_default_options();
-	larger.o.size = sizeof(larger);
-	expect_eq(try_open(TRACING, 0, &larger.o), 0);
-	larger.more = 1;
-	expect_eq(try_open(TRACING, 0, &larger.o), -E2BIG);
-}
-
 static void test_missing_ways(void)
 {
 	struct tracemap_options o = tracemap_default_options();
@@ -180,7 +152,6 @@ const struct test open_tests[] = {
 	{ "the default way is the cheapest there is", test_default, NULL },
 	{ "no such folder, instance or CPU", test_not_there, NULL },
 	{ "without root", test_not_root, NULL },
-	{ "options that make no sense, older and newer ones", test_options, NULL },
 	{ "ways that the kernel does not have", test_missing_ways, NULL },
 	{ "a snapshot keeps buffers from being mapped", test_snapshot, "map" },
 	{ "what was opened is closed", test_leaves_nothing, NULL },
