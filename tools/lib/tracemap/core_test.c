@@ -463,37 +463,6 @@ static void test_bad_formats(void)
 	check(!cpu);
 }
 
-/* Any bytes: no more records than there is room for, and an end. */
-static void test_noise(void)
-{
-	struct subbuf_format f = HOST_FORMAT;
-	unsigned int rand = 1;
-
-	f.subbuf_size = 256;
-	for (int i = 0; i < 3000; i++) {
-		struct tracemap_cpu *cpu;
-		struct tracemap_record rec;
-		unsigned char noise[600];
-		int fd = new_file(), ret, nr = 0;
-
-		for (unsigned int j = 0; j < sizeof(noise); j++) {
-			rand = rand * 1664525 + 1013904223;
-			noise[j] = rand >> 24;
-		}
-		for (int j = 0; j < 3; j++) {	/* sizes that may be */
-			memset(noise + j * 256 % 512 + 9, 0, 7);
-			rand = rand * 1664525 + 1013904223;
-		}
-		check(write(fd, noise, rand % sizeof(noise)) >= 0);
-		cpu = open_file(fd, &f);
-		while ((ret = tracemap_cpu_next(cpu, &rec)) != -ENODATA && ++nr < 1000)
-			check(ret == 1 || ret == -EBADMSG);
-		check(ret == -ENODATA);
-		tracemap_cpu_close(cpu);
-		close(fd);
-	}
-}
-
 /* ---- An instance made of pipes ---- */
 
 static char dir[128];
@@ -1272,7 +1241,6 @@ static const struct {
 	{ "batches and records have one place", test_one_place },
 	{ "a pipe", test_pipe },
 	{ "layouts that cannot be", test_bad_formats },
-	{ "noise", test_noise },
 	{ "full sub-buffers have no room for losses", test_full_subbufs },
 	{ "an instance made of pipes", test_instance },
 	{ "a CPU without a buffer", test_no_buffer },

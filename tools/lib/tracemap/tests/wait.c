@@ -242,35 +242,6 @@ static void test_own_epoll(void)
 	}
 }
 
-/* One CPU has a record in hand: it is for the other that one waits. */
-static void test_in_hand(void)
-{
-	for (const struct way_to_read *w = next_way(NULL); w; w = next_way(w)) {
-		struct writer writer = { .delay_ms = 100, .from = 1, .to = 1, .cpu = 1 };
-		struct tracemap_record rec;
-		struct tracemap_batch *b;
-		struct tracemap *t;
-
-		new_instance("256");
-		set("buffer_percent", "0");
-		write_marks(0, 1, 1000);
-		t = open_all(w, 1);
-		expect_eq(tracemap_cpu_fetch(tracemap_get_cpu(t, 0), &b), 1);
-		expect(used_idly(t) < 0.1);
-		start(&writer);
-		expect_eq(tracemap_wait(t, 20000), 1);
-		pthread_join(writer.thread, NULL);
-		expect_eq(tracemap_cpu_fetch(tracemap_get_cpu(t, 1), &b), 1);
-		expect_eq(b->cpu, 1);
-		/* Now all have something. */
-		expect_eq(tracemap_wait(t, 20000), 1);
-		expect_eq(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec), 1);
-		expect_eq(mark_of(rec.data, rec.size), 1);
-		tracemap_close(t);
-		end_instance();
-	}
-}
-
 /* A mark of many bytes, where the kernel can tell. */
 static void test_wake_bytes(void)
 {
@@ -369,7 +340,6 @@ const struct test wait_tests[] = {
 	{ "single events are slept for", test_stream, NULL },
 	{ "a wait for nothing does not spin", test_idle, NULL },
 	{ "an epoll of the caller's", test_own_epoll, NULL },
-	{ "who has a record in hand waits for the others", test_in_hand, NULL },
 	{ "a wait for many bytes", test_wake_bytes, "live" },
 	{ "a signal ends a wait", test_signal, NULL },
 };
