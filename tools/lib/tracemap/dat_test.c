@@ -909,33 +909,6 @@ static void test_compress(void)
 	tracemap_close(t);
 }
 
-static int restore(void)
-{
-	struct trace_dat_restored restored;
-	int ret = trace_dat_restore(path, false, NULL, &restored);
-
-	free(restored.file);
-	return ret;
-}
-
-/* A file that is not finished is another's, is in the way, and can be finished. */
-static void test_restore(void)
-{
-	struct tracemap_dat *other = NULL;
-
-	CHECK(restore() == -ENOENT);
-	open_recording();
-	record_some();
-	CHECK(restore() == -EBUSY);
-	CHECK(tracemap_dat_open(&other, path, t, dir, 0) == -EBUSY);
-	tracemap_dat_close(dat);
-	CHECK(tracemap_dat_open(&other, path, t, dir, 0) == -EEXIST && !other);
-	CHECK(!restore() && check_whole(path) == 21);
-	CHECK(!restore() && check_whole(path) == 21);
-	tracemap_close(t);
-	CHECK(!unlink(path));
-}
-
 /* What was there stays. */
 static void test_refused(void)
 {
@@ -944,11 +917,9 @@ static void test_refused(void)
 	open_buffers();
 	CHECK(tracemap_dat_open(&none, path, t, dir, 1 << 7) == -EINVAL);
 	CHECK(tracemap_dat_open(&none, path, t, top, 0) == -EINVAL);
-	CHECK(tracemap_dat_open(&none, top, t, dir, 0) == -EISDIR);
 	CHECK(access(path, F_OK));
 	make_file(top, "trace.dat", "no trace");
 	CHECK(tracemap_dat_open(&none, path, t, dir, 0) == -EMEDIUMTYPE && !none);
-	CHECK(restore() == -EINVAL);
 	CHECK(!unlink(path));
 	tracemap_dat_close(none);
 	tracemap_close(t);
@@ -1003,7 +974,6 @@ int main(int argc, char **argv)
 	test_format();
 	test_version(0, '6');
 	test_compress();
-	test_restore();
 	test_refused();
 	test_top_level(dir);
 	tracefs_make_folder(top);
