@@ -93,7 +93,7 @@ struct body {
 
 /* ---- A CPU ---- */
 
-struct tube {
+struct pipe {
 	struct tracemap_cpu *cpu;
 	int number;
 	int in, out;
@@ -103,20 +103,20 @@ struct tube {
 	struct subbuf_make make;
 };
 
-#define TUBES	256
-static struct tube *tubes_by_number[TUBES];
-static struct way tube_way;
+#define PIPES	256
+static struct pipe *pipes_by_number[PIPES];
+static struct way pipe_way;
 
-static const struct subbuf_format tube_format = { SUBBUF_SIZE, 8, 8, 16, false };
+static const struct subbuf_format pipe_format = { SUBBUF_SIZE, 8, 8, 16, false };
 
-static bool tube_is_filling(const struct tracemap_cpu *cpu)
+static bool pipe_is_filling(const struct tracemap_cpu *cpu)
 {
-	return tubes_by_number[cpu->number]->fills;
+	return pipes_by_number[cpu->number]->fills;
 }
 
-static int tube_fetch(struct tracemap_cpu *cpu)
+static int pipe_fetch(struct tracemap_cpu *cpu)
 {
-	struct tube *t = tubes_by_number[cpu->number];
+	struct pipe *t = pipes_by_number[cpu->number];
 	int ret = tracemap__way_read.fetch(cpu);
 
 	if (ret == 1 && t->reset)
@@ -125,7 +125,7 @@ static int tube_fetch(struct tracemap_cpu *cpu)
 	return ret;
 }
 
-static void tube_open(struct tube *t, int number)
+static void pipe_open(struct pipe *t, int number)
 {
 	int fds[2];
 
@@ -136,31 +136,31 @@ static void tube_open(struct tube *t, int number)
 	t->out = fds[0];
 	t->in = fds[1];
 	t->number = number;
-	need(!tracemap_cpu_open_file(&t->cpu, t->out, number, &tube_format),
+	need(!tracemap_cpu_open_file(&t->cpu, t->out, number, &pipe_format),
 	     "tracemap_cpu_open_file");
-	tube_way = *t->cpu->way;
-	tube_way.is_filling = tube_is_filling;
-	tube_way.fetch = tube_fetch;
-	t->cpu->way = &tube_way;
-	tubes_by_number[number] = t;
+	pipe_way = *t->cpu->way;
+	pipe_way.is_filling = pipe_is_filling;
+	pipe_way.fetch = pipe_fetch;
+	t->cpu->way = &pipe_way;
+	pipes_by_number[number] = t;
 }
 
-static void tube_end(struct tube *t)
+static void pipe_end(struct pipe *t)
 {
 	if (t->in >= 0)
 		close(t->in);
 	t->in = -1;
 }
 
-static void tube_close(struct tube *t)
+static void pipe_close(struct pipe *t)
 {
-	tube_end(t);
+	pipe_end(t);
 	tracemap_cpu_close(t->cpu);
 	close(t->out);
 }
 
 /* Let it be a CPU's buffer, which fills, from now on. */
-static void tube_fills(struct tube *t)
+static void pipe_fills(struct pipe *t)
 {
 	t->cpu->dir = dup(t->out);
 	need(t->cpu->dir >= 0, "dup");
@@ -168,7 +168,7 @@ static void tube_fills(struct tube *t)
 }
 
 /* How many sub-buffers were not read yet. */
-static unsigned int tube_unread(const struct tube *t)
+static unsigned int pipe_unread(const struct pipe *t)
 {
 	int bytes;
 
@@ -176,13 +176,13 @@ static unsigned int tube_unread(const struct tube *t)
 	return bytes / SUBBUF_SIZE;
 }
 
-static void tube_begin(struct tube *t, uint64_t ts)
+static void pipe_begin(struct pipe *t, uint64_t ts)
 {
-	make_begin(&t->make, &tube_format, ts);
+	make_begin(&t->make, &pipe_format, ts);
 }
 
 /* Write an event at the time @ts. Returns false if the sub-buffer has no room for it. */
-static bool tube_event(struct tube *t, uint64_t ts, uint32_t size)
+static bool pipe_event(struct pipe *t, uint64_t ts, uint32_t size)
 {
 	unsigned char data[SUBBUF_SIZE] = { 0 };
 	struct body body = { t->number, t->seq };
@@ -194,24 +194,24 @@ static bool tube_event(struct tube *t, uint64_t ts, uint32_t size)
 	return true;
 }
 
-static void tube_send(struct tube *t, int64_t missed)
+static void pipe_send(struct pipe *t, int64_t missed)
 {
 	make_finish(&t->make, missed);
 	need(write(t->in, t->make.bytes, SUBBUF_SIZE) == SUBBUF_SIZE, "write");
 }
 
 /* Send a sub-buffer with events at @from, @from + @step and so on. */
-static void tube_events(struct tube *t, uint64_t from, uint64_t step, unsigned int nr)
+static void pipe_events(struct pipe *t, uint64_t from, uint64_t step, unsigned int nr)
 {
-	tube_begin(t, from);
+	pipe_begin(t, from);
 	for (; nr; nr--, from += step)
-		check(tube_event(t, from, sizeof(struct body)));
-	tube_send(t, 0);
+		check(pipe_event(t, from, sizeof(struct body)));
+	pipe_send(t, 0);
 }
 
-static void tube_event_at(struct tube *t, uint64_t ts)
+static void pipe_event_at(struct pipe *t, uint64_t ts)
 {
-	tube_events(t, ts, 0, 1);
+	pipe_events(t, ts, 0, 1);
 }
 
 /* ---- Another source ---- */

@@ -15,7 +15,7 @@ static unsigned int scale = 100;
 
 /* Two CPUs, 0 and 1, and a merge of them. */
 struct pair {
-	struct tube a, b;
+	struct pipe a, b;
 	struct tracemap_merge *m;
 };
 
@@ -23,8 +23,8 @@ static void pair_open(struct pair *p, uint64_t delay_ns)
 {
 	sim_ns = 1000 * MSEC;
 	clock_calls = 0;
-	tube_open(&p->a, 0);
-	tube_open(&p->b, 1);
+	pipe_open(&p->a, 0);
+	pipe_open(&p->b, 1);
 	p->m = merge_with_delay(delay_ns);
 	check(!tracemap_merge_add_cpu(p->m, p->a.cpu));
 	check(!tracemap_merge_add_cpu(p->m, p->b.cpu));
@@ -33,8 +33,8 @@ static void pair_open(struct pair *p, uint64_t delay_ns)
 static void pair_close(struct pair *p)
 {
 	tracemap_merge_free(p->m);
-	tube_close(&p->a);
-	tube_close(&p->b);
+	pipe_close(&p->a);
+	pipe_close(&p->b);
 }
 
 /* ---- Order ---- */
@@ -44,10 +44,10 @@ static void the_oldest_comes_first(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 20, 3);
-	tube_events(&p.b, 20, 20, 3);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_events(&p.a, 10, 20, 3);
+	pipe_events(&p.b, 20, 20, 3);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	for (int i = 0; i < 3; i++) {
 		comes(p.m, 10 + 20 * i, 0, i);
 		comes(p.m, 20 + 20 * i, 1, i);
@@ -70,11 +70,11 @@ static void runs_of_one_cpu_keep_their_place(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 1, 5);
-	tube_events(&p.b, 12, 10, 2);
-	tube_events(&p.a, 20, 1, 3);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_events(&p.a, 10, 1, 5);
+	pipe_events(&p.b, 12, 10, 2);
+	pipe_events(&p.a, 20, 1, 3);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	for (int i = 0; i < 2; i++)
 		comes(p.m, 10 + i, 0, i);
 	/* At 12, one is as good as the other. */
@@ -95,18 +95,18 @@ static void ends_of_time(unsigned int nr)
 {
 	struct tracemap_merge *m = merge_with_delay(DELAY);
 	struct tracemap_record rec;
-	struct tube tubes[21];
+	struct pipe pipes[21];
 	unsigned int i, nr_full = 0;
 
 	for (i = 0; i < nr; i++) {
-		tube_open(&tubes[i], i);
-		check(!tracemap_merge_add_cpu(m, tubes[i].cpu));
+		pipe_open(&pipes[i], i);
+		check(!tracemap_merge_add_cpu(m, pipes[i].cpu));
 		if (i % 3) {
-			tube_event_at(&tubes[i], 0);
-			tube_events(&tubes[i], UINT64_MAX, 0, 2);
+			pipe_event_at(&pipes[i], 0);
+			pipe_events(&pipes[i], UINT64_MAX, 0, 2);
 			nr_full++;
 		}
-		tube_end(&tubes[i]);
+		pipe_end(&pipes[i]);
 	}
 	for (i = 0; i < nr_full * 3; i++)
 		check(tracemap_merge_next(m, &rec) == 1 &&
@@ -114,7 +114,7 @@ static void ends_of_time(unsigned int nr)
 	says(m, -ENODATA);
 	tracemap_merge_free(m);
 	for (i = 0; i < nr; i++)
-		tube_close(&tubes[i]);
+		pipe_close(&pipes[i]);
 }
 
 static void the_ends_of_time_are_times(void)
@@ -134,10 +134,10 @@ static void other_sources_are_merged_with_cpus(void)
 	feed_event(f, 15);
 	feed_event(f, 16);
 	feed_event(f, 100);
-	tube_events(&p.a, 10, 10, 3);
-	tube_event_at(&p.b, 16);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_events(&p.a, 10, 10, 3);
+	pipe_event_at(&p.b, 16);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 15, 7, 0);
 	check(f->released == 0);
@@ -161,7 +161,7 @@ static void who_has_nothing_is_waited_for(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	check(tracemap_merge_timeout(p.m, -1) == 10);
 	sim_ns += DELAY - 1;
@@ -187,10 +187,10 @@ static void an_older_one_overtakes_while_there_is_time(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	sim_ns += DELAY - 1;
-	tube_event_at(&p.b, 5);
+	pipe_event_at(&p.b, 5);
 	comes(p.m, 5, 1, 0);
 	says(p.m, 0);
 	/* Counted from when it was found: */
@@ -204,10 +204,10 @@ static void an_older_one_overtakes_at_the_last_moment(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	sim_ns += 5 * DELAY;
-	tube_event_at(&p.b, 5);
+	pipe_event_at(&p.b, 5);
 	comes(p.m, 5, 1, 0);
 	comes(p.m, 10, 0, 0);
 	pair_close(&p);
@@ -218,9 +218,9 @@ static void a_later_one_of_the_others_ends_the_wait(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
-	tube_event_at(&p.b, 11);
+	pipe_event_at(&p.b, 11);
 	comes(p.m, 10, 0, 0);
 	check(tracemap_merge_timeout(p.m, -1) == 0);
 	says(p.m, 0);
@@ -232,12 +232,12 @@ static void the_end_of_the_others_ends_the_wait(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
-	tube_end(&p.b);
+	pipe_end(&p.b);
 	comes(p.m, 10, 0, 0);
 	says(p.m, 0);
-	tube_end(&p.a);
+	pipe_end(&p.a);
 	says(p.m, -ENODATA);
 	pair_close(&p);
 }
@@ -248,14 +248,14 @@ static void a_sub_buffer_waits_once(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 1, 12);
+	pipe_events(&p.a, 10, 1, 12);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	clock_calls = 0;
 	for (int i = 0; i < 12; i++)
 		comes(p.m, 10 + i, 0, i);
 	check(clock_calls <= 2);
-	tube_event_at(&p.a, 50);
+	pipe_event_at(&p.a, 50);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	comes(p.m, 50, 0, 12);
@@ -268,16 +268,16 @@ static void what_was_found_later_waits_longer(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	sim_ns += DELAY / 2;
-	tube_event_at(&p.a, 12);
+	pipe_event_at(&p.a, 12);
 	says(p.m, 0);
 	sim_ns += DELAY / 2;
 	comes(p.m, 10, 0, 0);
 	says(p.m, 0);
 	check(tracemap_merge_timeout(p.m, -1) == 5);
-	tube_event_at(&p.b, 11);
+	pipe_event_at(&p.b, 11);
 	comes(p.m, 11, 1, 0);
 	says(p.m, 0);
 	sim_ns += DELAY / 2;
@@ -288,20 +288,20 @@ static void what_was_found_later_waits_longer(void)
 /* Time runs for a record from when it was found, not from when it comes first. */
 static void those_behind_wait_at_the_same_time(void)
 {
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_open(&c, 2);
+	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
-	tube_event_at(&p.a, 10);
-	tube_event_at(&p.b, 11);
+	pipe_event_at(&p.a, 10);
+	pipe_event_at(&p.b, 11);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 11, 1, 0);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 }
 
 /* So it does where it was found while it was another's turn. */
@@ -314,7 +314,7 @@ static void time_runs_during_the_turn_of_others(void)
 	feed_add(f, p.m);
 	f->marks = true;
 	feed_event(f, 10);
-	tube_events(&p.a, 20, 1, 2);
+	pipe_events(&p.a, 20, 1, 2);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	comes(p.m, 10, 2, 0);
@@ -329,35 +329,35 @@ static void time_runs_during_the_turn_of_others(void)
 
 static void without_delay_the_others_are_asked_once_more(void)
 {
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, 0);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	comes(p.m, 10, 0, 0);
 	says(p.m, 0);
-	tube_event_at(&p.a, 20);
-	tube_event_at(&p.b, 15);
+	pipe_event_at(&p.a, 20);
+	pipe_event_at(&p.b, 15);
 	comes(p.m, 15, 1, 0);
 	comes(p.m, 20, 0, 1);
 	/* Also if they are not those who said last that they have nothing. */
-	tube_event_at(&p.a, 40);
-	tube_event_at(&p.b, 35);
+	pipe_event_at(&p.a, 40);
+	pipe_event_at(&p.b, 35);
 	comes(p.m, 35, 1, 1);
 	comes(p.m, 40, 0, 2);
 	says(p.m, 0);
 	/* Or there is a third that never has anything. */
-	tube_open(&c, 2);
+	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
 	says(p.m, 0);
-	tube_event_at(&p.a, 60);
-	tube_event_at(&p.b, 55);
+	pipe_event_at(&p.a, 60);
+	pipe_event_at(&p.b, 55);
 	comes(p.m, 55, 1, 2);
 	comes(p.m, 60, 0, 3);
 	says(p.m, 0);
 	check(tracemap_merge_timeout(p.m, 5) == 5);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 }
 
 /* A CPU that is behind is not slowed down to a sub-buffer a delay. */
@@ -367,16 +367,16 @@ static void what_was_there_already_waits_no_more(void)
 
 	pair_open(&p, DELAY);
 	for (int i = 0; i < 50; i++)
-		tube_events(&p.a, 100 * i, 1, 10);
+		pipe_events(&p.a, 100 * i, 1, 10);
 	says(p.m, 0);
-	tube_events(&p.a, 10000, 1, 10);
+	pipe_events(&p.a, 10000, 1, 10);
 	sim_ns += DELAY;
 	for (int i = 0; i < 500; i++)
 		comes(p.m, i / 10 * 100 + i % 10, 0, i);
 	/* But this came since. */
 	says(p.m, 0);
 	check(tracemap_merge_timeout(p.m, -1) == 10);
-	tube_event_at(&p.b, 9999);
+	pipe_event_at(&p.b, 9999);
 	comes(p.m, 9999, 1, 0);
 	pair_close(&p);
 }
@@ -391,13 +391,13 @@ static void what_was_there_waits_no_more_behind_a_loss(void)
 		struct pair p;
 
 		pair_open(&p, DELAY);
-		tube_event_at(&p.a, 10);
-		tube_begin(&p.a, 20);
+		pipe_event_at(&p.a, 10);
+		pipe_begin(&p.a, 20);
 		for (int j = 0; j < 10; j++)
-			tube_event(&p.a, 20 + j, 8);
-		tube_send(&p.a, missed[i]);
+			pipe_event(&p.a, 20 + j, 8);
+		pipe_send(&p.a, missed[i]);
 		says(p.m, 0);
-		tube_events(&p.a, 40, 1, 10);
+		pipe_events(&p.a, 40, 1, 10);
 		sim_ns += DELAY;
 		comes(p.m, 10, 0, 0);
 		check(tracemap_merge_next(p.m, &rec) == 1 && rec.ts == 20);
@@ -419,13 +419,13 @@ static void what_waits_is_read_ahead(void)
 
 	pair_open(&p, DELAY);
 	for (int i = 0; i < 100; i++)
-		tube_events(&p.a, 100 * i, 1, 10);
+		pipe_events(&p.a, 100 * i, 1, 10);
 	says(p.m, 0);
-	check(tube_unread(&p.a) == 0);
-	tube_events(&p.a, 10000, 1, 10);
+	check(pipe_unread(&p.a) == 0);
+	pipe_events(&p.a, 10000, 1, 10);
 	check(tracemap_merge_timeout(p.m, -1) == 10);
 	says(p.m, 0);
-	check(tube_unread(&p.a) == 0);
+	check(pipe_unread(&p.a) == 0);
 	check(p.a.cpu->ahead.room->used > 100 * 10 * 12);
 	sim_ns += DELAY;
 	for (int i = 0; i < 1010; i++)
@@ -443,20 +443,20 @@ static void a_buffer_that_fills_is_read_ahead(void)
 	for (int fills = 0; fills < 2; fills++) {
 		pair_open(&p, DELAY);
 		for (int i = 0; i < 20; i++) {
-			tube_events(&p.a, 100 * i, 1, 10);
-			tube_events(&p.b, 100 * i, 1, 10);
+			pipe_events(&p.a, 100 * i, 1, 10);
+			pipe_events(&p.b, 100 * i, 1, 10);
 		}
 		if (fills)
-			tube_fills(&p.a);
+			pipe_fills(&p.a);
 		for (int i = 0; i < 20; i++)
 			comes_at(p.m, i / 2);
 		sim_ns += MSEC;
 		for (int i = 0; i < 20; i++)
 			comes_at(p.m, 100 + i / 2);
-		check(fills ? tube_unread(&p.a) == 0 : tube_unread(&p.a) >= 17);
-		check(tube_unread(&p.b) >= 17);
-		tube_end(&p.a);
-		tube_end(&p.b);
+		check(fills ? pipe_unread(&p.a) == 0 : pipe_unread(&p.a) >= 17);
+		check(pipe_unread(&p.b) >= 17);
+		pipe_end(&p.a);
+		pipe_end(&p.b);
 		for (int i = 40; i < 400; i++)
 			comes_at(p.m, 100 * (i / 20) + i / 2 % 10);
 		pair_close(&p);
@@ -472,16 +472,16 @@ static void without_memory_nobody_waits(void)
 		pair_open(&p, DELAY);
 		p.a.cpu->ahead.own_room.limit = 3000;
 		if (fills)
-			tube_fills(&p.a);
+			pipe_fills(&p.a);
 		for (int i = 0; i < 100; i++)
-			tube_events(&p.a, 100 * i, 1, 10);
+			pipe_events(&p.a, 100 * i, 1, 10);
 		if (fills) {
 			for (int i = 0; i < 1000; i++)
 				comes(p.m, i / 10 * 100 + i % 10, 0, i);
 		}
 		says(p.m, 0);
 		/* A file is not overwritten meanwhile. */
-		check(fills == !tube_unread(&p.a));
+		check(fills == !pipe_unread(&p.a));
 		check(p.a.cpu->ahead.room->used <= 4000);
 		pair_close(&p);
 	}
@@ -496,9 +496,9 @@ static void without_memory_nothing_is_lost(void)
 		struct pair p;
 
 		pair_open(&p, DELAY);
-		tube_fills(&p.a);
+		pipe_fills(&p.a);
 		for (int i = 0; i < 5; i++)
-			tube_events(&p.a, 100 * i, 1, 10);
+			pipe_events(&p.a, 100 * i, 1, 10);
 		mallocs_left = left;
 		while (n < 50 && waits < 5) {
 			int ret = tracemap_merge_next(p.m, &rec);
@@ -518,24 +518,24 @@ static void without_memory_nothing_is_lost(void)
 static void one_cpu_does_not_take_all_memory(void)
 {
 	static struct ahead_room room = { .limit = 30000 };
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_open(&c, 2);
+	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
 	p.a.cpu->ahead.room = &room;
 	p.b.cpu->ahead.room = &room;
 	for (int i = 0; i < 300; i++)
-		tube_events(&p.a, 100 * i, 1, 10);
-	tube_events(&p.b, 5, 1, 10);
-	tube_events(&p.b, 50, 1, 10);
+		pipe_events(&p.a, 100 * i, 1, 10);
+	pipe_events(&p.b, 5, 1, 10);
+	pipe_events(&p.b, 50, 1, 10);
 	says(p.m, 0);
-	check(tube_unread(&p.a) > 0);
-	check(tube_unread(&p.b) == 0);
+	check(pipe_unread(&p.a) > 0);
+	check(pipe_unread(&p.b) == 0);
 	check(room.used > 25000 && room.used < 30000);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 	check(room.used == 0);
 }
 
@@ -550,20 +550,20 @@ static void what_was_read_ahead_is_put_back(void)
 		uint32_t seq;
 
 		pair_open(&p, DELAY);
-		tube_events(&p.a, 0, 1, 20);
-		tube_begin(&p.a, 20);
+		pipe_events(&p.a, 0, 1, 20);
+		pipe_begin(&p.a, 20);
 		for (int i = 20; i < 40; i++)
-			tube_event(&p.a, i, 8);
-		tube_send(&p.a, 5);
-		tube_events(&p.a, 40, 1, 20);
+			pipe_event(&p.a, i, 8);
+		pipe_send(&p.a, 5);
+		pipe_events(&p.a, 40, 1, 20);
 		says(p.m, 0);
-		check(!tube_unread(&p.a));
+		check(!pipe_unread(&p.a));
 		sim_ns += DELAY;
 		for (unsigned int i = 0; i < taken; i++) {
 			check(tracemap_merge_next(p.m, &rec) == 1);
 			missed += rec.missed;
 		}
-		tube_events(&p.a, 60, 1, 20);
+		pipe_events(&p.a, 60, 1, 20);
 		tracemap_merge_free(p.m);
 		p.m = NULL;
 		check(tracemap__in_hand(p.a.cpu));
@@ -585,16 +585,16 @@ static void damage_that_was_read_ahead_is_told_in_its_place(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 1, 3);
-	tube_begin(&p.a, 20);
-	tube_event(&p.a, 20, 8);
+	pipe_events(&p.a, 10, 1, 3);
+	pipe_begin(&p.a, 20);
+	pipe_event(&p.a, 20, 8);
 	make_word(&p.a.make, 0);	/* type 0, and no length */
 	make_word(&p.a.make, 0);
-	tube_send(&p.a, 0);
-	tube_events(&p.a, 30, 1, 3);
-	tube_end(&p.a);
+	pipe_send(&p.a, 0);
+	pipe_events(&p.a, 30, 1, 3);
+	pipe_end(&p.a);
 	says(p.m, 0);
-	check(!tube_unread(&p.a));
+	check(!pipe_unread(&p.a));
 	tracemap_cpu_figures(p.a.cpu, &f);
 	check(f.taken == TRACEMAP_TAKEN_UNKNOWN);
 	sim_ns += DELAY;
@@ -605,7 +605,7 @@ static void damage_that_was_read_ahead_is_told_in_its_place(void)
 	for (int i = 0; i < 3; i++)
 		comes(p.m, 30 + i, 0, 4 + i);
 	says(p.m, 0);
-	tube_end(&p.b);
+	pipe_end(&p.b);
 	says(p.m, -ENODATA);
 	pair_close(&p);
 }
@@ -616,12 +616,12 @@ static void an_error_while_reading_ahead_is_told_in_its_place(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 1, 3);
-	tube_events(&p.a, 20, 1, 3);
-	tube_begin(&p.a, 25);
-	make_put(&p.a.make, tube_format.commit_offset, SUBBUF_SIZE, tube_format.commit_size);
+	pipe_events(&p.a, 10, 1, 3);
+	pipe_events(&p.a, 20, 1, 3);
+	pipe_begin(&p.a, 25);
+	make_put(&p.a.make, pipe_format.commit_offset, SUBBUF_SIZE, pipe_format.commit_size);
 	need(write(p.a.in, p.a.make.bytes, SUBBUF_SIZE) == SUBBUF_SIZE, "write");
-	tube_events(&p.a, 30, 1, 3);
+	pipe_events(&p.a, 30, 1, 3);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	for (int i = 0; i < 6; i++)
@@ -641,13 +641,13 @@ static void a_delay_without_end_has_none(void)
 	struct pair p;
 
 	pair_open(&p, UINT64_MAX);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	/* Its buffer is looked at meanwhile. */
 	check(tracemap_merge_timeout(p.m, -1) == 10);
 	sim_ns += 1000000 * MSEC;
 	says(p.m, 0);
-	tube_event_at(&p.b, 9);
+	pipe_event_at(&p.b, 9);
 	comes(p.m, 9, 1, 0);
 	says(p.m, 0);
 	tracemap_merge_flush(p.m);
@@ -662,8 +662,8 @@ static void all_that_have_something_need_the_clock_once_a_batch(void)
 
 	pair_open(&p, DELAY);
 	for (int i = 0; i < 100; i++) {
-		tube_events(&p.a, 1000 * i, 7, 24);
-		tube_events(&p.b, 1000 * i, 8, 24);
+		pipe_events(&p.a, 1000 * i, 7, 24);
+		pipe_events(&p.b, 1000 * i, 8, 24);
 	}
 	for (int i = 0; i < 4700; i++) {
 		struct tracemap_record rec;
@@ -681,10 +681,10 @@ static void flush_waits_for_nothing(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 10, 3);
+	pipe_events(&p.a, 10, 10, 3);
 	says(p.m, 0);
 	tracemap_merge_flush(p.m);
-	tube_events(&p.b, 15, 10, 1);
+	pipe_events(&p.b, 15, 10, 1);
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 15, 1, 0);
 	comes(p.m, 20, 0, 1);
@@ -698,12 +698,12 @@ static void flush_takes_in_what_came_meanwhile(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 10, 30);
+	pipe_events(&p.a, 10, 10, 30);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 20, 0, 1);
-	tube_event_at(&p.b, 25);
+	pipe_event_at(&p.b, 25);
 	tracemap_merge_flush(p.m);
 	comes(p.m, 25, 1, 0);
 	comes(p.m, 30, 0, 2);
@@ -715,11 +715,11 @@ static void after_a_flush_records_wait_again(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	tracemap_merge_flush(p.m);
 	comes(p.m, 10, 0, 0);
 	says(p.m, 0);
-	tube_event_at(&p.a, 20);
+	pipe_event_at(&p.a, 20);
 	says(p.m, 0);
 	check(tracemap_merge_timeout(p.m, -1) == 10);
 	sim_ns += DELAY;
@@ -733,7 +733,7 @@ static void the_timeout_is_never_too_short(void)
 	struct pair p;
 
 	pair_open(&p, 9 * MSEC + 1);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	check(tracemap_merge_timeout(p.m, -1) == 10);
 	check(tracemap_merge_timeout(p.m, 10) == 10);
@@ -846,11 +846,11 @@ static void late_ones_are_told_at_once_and_marked(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	sim_ns += DELAY;
 	comes(p.m, 10, 0, 0);
-	tube_events(&p.b, 8, 1, 4);
+	pipe_events(&p.b, 8, 1, 4);
 	comes_late(p.m, 8, 1);
 	comes_late(p.m, 9, 1);
 	/* As old as the latest told is not late, and waits. */
@@ -866,14 +866,14 @@ static void late_is_measured_by_the_latest_of_a_run(void)
 	struct pair p;
 
 	pair_open(&p, 0);
-	tube_events(&p.a, 10, 10, 3);
+	pipe_events(&p.a, 10, 10, 3);
 	for (int i = 0; i < 3; i++)
 		comes(p.m, 10 + 10 * i, 0, i);
-	tube_event_at(&p.b, 29);
+	pipe_event_at(&p.b, 29);
 	comes_late(p.m, 29, 1);
-	tube_event_at(&p.b, 30);
+	pipe_event_at(&p.b, 30);
 	comes(p.m, 30, 1, 1);
-	tube_event_at(&p.a, 29);
+	pipe_event_at(&p.a, 29);
 	comes_late(p.m, 29, 0);
 	pair_close(&p);
 }
@@ -881,18 +881,18 @@ static void late_is_measured_by_the_latest_of_a_run(void)
 /* Turns change, the clock of one is behind. */
 static void late_after_turns_have_changed(void)
 {
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, 0);
-	tube_open(&c, 2);
-	tube_events(&p.a, 10, 10, 3);
-	tube_events(&p.b, 15, 10, 3);
+	pipe_open(&c, 2);
+	pipe_events(&p.a, 10, 10, 3);
+	pipe_events(&p.b, 15, 10, 3);
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 15, 1, 0);
 	comes(p.m, 20, 0, 1);
 	comes(p.m, 25, 1, 1);
-	tube_events(&c, 22, 1, 4);
+	pipe_events(&c, 22, 1, 4);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
 	for (int i = 0; i < 3; i++)
 		comes_late(p.m, 22 + i, 2);
@@ -900,39 +900,39 @@ static void late_after_turns_have_changed(void)
 	comes(p.m, 30, 0, 2);
 	comes(p.m, 35, 1, 2);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 }
 
 static void late_after_a_turn_that_had_to_wait(void)
 {
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_open(&c, 2);
+	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
-	tube_begin(&p.a, 10);
+	pipe_begin(&p.a, 10);
 	for (int i = 0; i < 20; i++)
-		tube_event(&p.a, 10 + i, 8);
+		pipe_event(&p.a, 10 + i, 8);
 	for (int i = 0; i < 20; i++)
-		tube_event(&p.a, 100 + i, 8);
-	tube_send(&p.a, 0);
+		pipe_event(&p.a, 100 + i, 8);
+	pipe_send(&p.a, 0);
 	says(p.m, 0);
 	sim_ns += DELAY / 2;
-	tube_event_at(&p.b, 50);
+	pipe_event_at(&p.b, 50);
 	says(p.m, 0);
 	sim_ns += DELAY / 2;
 	for (int i = 0; i < 20; i++)
 		comes(p.m, 10 + i, 0, i);
 	says(p.m, 0);
-	tube_events(&c, 28, 1, 2);
+	pipe_events(&c, 28, 1, 2);
 	comes_late(p.m, 28, 2);
 	comes(p.m, 29, 2, 1);
 	says(p.m, 0);
 	sim_ns += DELAY / 2;
 	comes(p.m, 50, 1, 0);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 }
 
 /* By an absolute stamp, or past the largest there is, which may be far away. */
@@ -950,17 +950,17 @@ static void time_that_goes_back_is_late(void)
 		struct pair p;
 
 		pair_open(&p, 0);
-		tube_begin(&p.a, way[i].begin);
-		tube_event(&p.a, way[i].begin, 8);
+		pipe_begin(&p.a, way[i].begin);
+		pipe_event(&p.a, way[i].begin, 8);
 		while ((way[i].from - p.a.make.ts) >> 59)
 			make_time(&p.a.make, SUBBUF_TYPE_TIME_EXTEND, (1ULL << 59) - 1);
-		tube_event(&p.a, way[i].from, 8);
+		pipe_event(&p.a, way[i].from, 8);
 		if (!i)
 			make_time(&p.a.make, SUBBUF_TYPE_TIME_STAMP, way[i].to);
 		for (int j = 0; j < 15; j++)
-			check(tube_event(&p.a, way[i].to, 8));
-		tube_send(&p.a, 0);
-		tube_end(&p.b);
+			check(pipe_event(&p.a, way[i].to, 8));
+		pipe_send(&p.a, 0);
+		pipe_end(&p.b);
 		comes(p.m, way[i].begin, 0, 0);
 		comes(p.m, way[i].from, 0, 1);
 		for (int j = 0; j < 15; j++)
@@ -972,26 +972,26 @@ static void time_that_goes_back_is_late(void)
 static void late_after_the_turn_of_another_source(void)
 {
 	struct feed *f = feed_new(3);
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, 0);
-	tube_open(&c, 2);
+	pipe_open(&c, 2);
 	feed_add(f, p.m);
 	feed_event(f, 15);
 	feed_event(f, 40);
-	tube_events(&p.a, 10, 20, 2);
-	tube_events(&p.b, 11, 20, 2);
+	pipe_events(&p.a, 10, 20, 2);
+	pipe_events(&p.b, 11, 20, 2);
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 11, 1, 0);
 	comes(p.m, 15, 3, 0);
-	tube_events(&c, 14, 1, 2);
+	pipe_events(&c, 14, 1, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
 	comes_late(p.m, 14, 2);
 	comes(p.m, 15, 2, 1);
 	comes(p.m, 30, 0, 1);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 	feed_free(f);
 }
 
@@ -1012,14 +1012,14 @@ static void loss_is_told_in_its_place_and_once(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_events(&p.a, 10, 10, 2);
-	tube_begin(&p.a, 30);
+	pipe_events(&p.a, 10, 10, 2);
+	pipe_begin(&p.a, 30);
 	for (int i = 0; i < 3; i++)
-		tube_event(&p.a, 30 + 10 * i, 8);
-	tube_send(&p.a, 42);
-	tube_events(&p.b, 15, 10, 5);
-	tube_end(&p.a);
-	tube_end(&p.b);
+		pipe_event(&p.a, 30 + 10 * i, 8);
+	pipe_send(&p.a, 42);
+	pipe_events(&p.b, 15, 10, 5);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 15, 1, 0);
 	comes(p.m, 20, 0, 1);
@@ -1039,17 +1039,17 @@ static void loss_before_a_time_stamp_record_is_told(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_begin(&p.a, 5);
+	pipe_begin(&p.a, 5);
 	make_time(&p.a.make, SUBBUF_TYPE_TIME_STAMP, 1000);
-	tube_event(&p.a, 1001, 8);
-	tube_send(&p.a, 7);
-	tube_begin(&p.b, 6);
+	pipe_event(&p.a, 1001, 8);
+	pipe_send(&p.a, 7);
+	pipe_begin(&p.b, 6);
 	make_discarded(&p.b.make, 3, 8);
 	make_time(&p.b.make, SUBBUF_TYPE_TIME_EXTEND, 1ULL << 30);
-	tube_event(&p.b, (1ULL << 30) + 10, 8);
-	tube_send(&p.b, SUBBUF_MISSED_UNKNOWN);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_event(&p.b, (1ULL << 30) + 10, 8);
+	pipe_send(&p.b, SUBBUF_MISSED_UNKNOWN);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes_missed(p.m, 1001, 0, 7, true);
 	comes_missed(p.m, (1ULL << 30) + 10, 1, TRACEMAP_MISSED_UNKNOWN, true);
 	says(p.m, -ENODATA);
@@ -1062,14 +1062,14 @@ static void loss_without_a_record_is_told_too(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_begin(&p.a, 20);
+	pipe_begin(&p.a, 20);
 	make_time(&p.a.make, SUBBUF_TYPE_TIME_STAMP, 22);
 	make_discarded(&p.a.make, 1, 16);
-	tube_send(&p.a, 9);
-	tube_event_at(&p.a, 40);
-	tube_events(&p.b, 21, 3, 2);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_send(&p.a, 9);
+	pipe_event_at(&p.a, 40);
+	pipe_events(&p.b, 21, 3, 2);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 21, 1, 0);
 	comes_missed(p.m, 23, 0, 9, false);
 	comes(p.m, 24, 1, 1);
@@ -1083,12 +1083,12 @@ static void nothing_but_padding_is_nothing(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_begin(&p.a, 20);
+	pipe_begin(&p.a, 20);
 	make_discarded(&p.a.make, 1, 16);
-	tube_send(&p.a, 0);
-	tube_event_at(&p.a, 30);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_send(&p.a, 0);
+	pipe_event_at(&p.a, 30);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 30, 0, 0);
 	says(p.m, -ENODATA);
 	pair_close(&p);
@@ -1109,13 +1109,13 @@ static void a_reset_is_told_once(void)
 
 	pair_open(&p, DELAY);
 	p.a.reset = true;
-	tube_events(&p.a, 10, 10, 4);
+	pipe_events(&p.a, 10, 10, 4);
 	p.b.reset = true;
-	tube_begin(&p.b, 15);
-	tube_send(&p.b, 0);
-	tube_events(&p.b, 25, 10, 2);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_begin(&p.b, 15);
+	pipe_send(&p.b, 0);
+	pipe_events(&p.b, 25, 10, 2);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes_reset(p.m, 10, 0, true);
 	comes_reset(p.m, 15, 1, false);
 	comes(p.m, 20, 0, 1);
@@ -1159,10 +1159,10 @@ static void a_failure_is_told_and_the_others_go_on(void)
 	b->end = -EIO;
 	feed_event(a, 12);
 	feed_event(b, 12);
-	tube_events(&p.a, 10, 10, 2);
-	tube_events(&p.b, 11, 10, 2);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_events(&p.a, 10, 10, 2);
+	pipe_events(&p.b, 11, 10, 2);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 10, 0, 0);
 	comes(p.m, 11, 1, 0);
 	check(tracemap_merge_failed_cpu(p.m) == -1);
@@ -1218,9 +1218,9 @@ static void a_source_that_is_damaged_has_failed(void)
 	pair_open(&p, 0);
 	feed_add(f, p.m);
 	f->end = -EBADMSG;
-	tube_event_at(&p.a, 10);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_event_at(&p.a, 10);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	says(p.m, -EBADMSG);
 	comes(p.m, 10, 0, 0);
 	says(p.m, -ENODATA);
@@ -1237,8 +1237,8 @@ static void a_signal_ends_no_source(void)
 	pair_open(&p, 0);
 	feed_add(f, p.m);
 	f->end = -EINTR;
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	says(p.m, -EINTR);
 	check(f->asked == 1);
 	f->end = -ENODATA;
@@ -1250,21 +1250,21 @@ static void a_signal_ends_no_source(void)
 
 static void behind_a_damaged_sub_buffer_it_goes_on(void)
 {
-	struct tube c;
+	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, 0);
-	tube_open(&c, 2);
+	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
-	tube_begin(&p.a, 10);
-	tube_event(&p.a, 10, 8);
+	pipe_begin(&p.a, 10);
+	pipe_event(&p.a, 10, 8);
 	make_word(&p.a.make, 0);	/* type 0, and no length */
 	make_word(&p.a.make, 0);
-	tube_send(&p.a, 0);
-	tube_event_at(&p.a, 12);
-	tube_events(&p.b, 5, 10, 3);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_send(&p.a, 0);
+	pipe_event_at(&p.a, 12);
+	pipe_events(&p.b, 5, 10, 3);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 5, 1, 0);
 	comes(p.m, 10, 0, 0);
 	says(p.m, -EBADMSG);
@@ -1272,10 +1272,10 @@ static void behind_a_damaged_sub_buffer_it_goes_on(void)
 	comes(p.m, 12, 0, 1);
 	comes(p.m, 15, 1, 1);
 	comes(p.m, 25, 1, 2);
-	tube_end(&c);
+	pipe_end(&c);
 	says(p.m, -ENODATA);
 	pair_close(&p);
-	tube_close(&c);
+	pipe_close(&c);
 }
 
 static void nothing_added_is_the_end(void)
@@ -1292,19 +1292,19 @@ static void nothing_added_is_the_end(void)
 static void the_delay_is_ten_ms_without_an_index(void)
 {
 	struct tracemap_merge *m;
-	struct tube a, b;
+	struct pipe a, b;
 
-	tube_open(&a, 0);
-	tube_open(&b, 1);
+	pipe_open(&a, 0);
+	pipe_open(&b, 1);
 	check(!tracemap_merge_new(&m, NULL));
 	check(!tracemap_merge_add_cpu(m, a.cpu));
 	check(!tracemap_merge_add_cpu(m, b.cpu));
-	tube_event_at(&a, 1);
+	pipe_event_at(&a, 1);
 	says(m, 0);
 	check(tracemap_merge_timeout(m, -1) == 10);
 	tracemap_merge_free(m);
-	tube_close(&a);
-	tube_close(&b);
+	pipe_close(&a);
+	pipe_close(&b);
 }
 
 /* As if their buffers had a live index, when the merge looks whether they have. */
@@ -1330,17 +1330,17 @@ static void in_a_row_a_hundred_waits_end_in_a_second(void)
 {
 	struct tracemap_merge *m;
 	struct tracemap_record rec;
-	struct tube a, b;
+	struct pipe a, b;
 	uint64_t began;
 	int i, ms, wait;
 
-	tube_open(&a, 0);
-	tube_open(&b, 1);
+	pipe_open(&a, 0);
+	pipe_open(&b, 1);
 	check(!tracemap_merge_new(&m, NULL));
 	add_with_index(m, (struct tracemap_cpu *[]){ a.cpu, b.cpu });
 	for (i = 0; i < 100; i++) {
 		began = sim_ns;
-		tube_event_at(&a, 1 + i);
+		pipe_event_at(&a, 1 + i);
 		while (tracemap_merge_next(m, &rec) == 0) {
 			ms = tracemap_merge_timeout(m, -1);
 			/* It may be woken before, and a look takes its time. */
@@ -1353,12 +1353,12 @@ static void in_a_row_a_hundred_waits_end_in_a_second(void)
 	}
 	sim_step = 0;
 	sim_ns += 1000000000;
-	tube_event_at(&a, 1000);
+	pipe_event_at(&a, 1000);
 	says(m, 0);
 	check(tracemap_merge_timeout(m, -1) == 1);
 	tracemap_merge_free(m);
-	tube_close(&a);
-	tube_close(&b);
+	pipe_close(&a);
+	pipe_close(&b);
 }
 
 static void options_of_other_versions(void)
@@ -1407,9 +1407,9 @@ static void a_cpu_is_added_once(void)
 
 	pair_open(&p, DELAY);
 	check(tracemap_merge_add_cpu(p.m, p.a.cpu) == -EEXIST);
-	tube_event_at(&p.a, 1);
-	tube_end(&p.a);
-	tube_end(&p.b);
+	pipe_event_at(&p.a, 1);
+	pipe_end(&p.a);
+	pipe_end(&p.b);
 	comes(p.m, 1, 0, 0);
 	says(p.m, -ENODATA);
 	pair_close(&p);
@@ -1417,42 +1417,42 @@ static void a_cpu_is_added_once(void)
 
 static void one_added_later_takes_part_at_once(void)
 {
-	struct tube c, idle;
+	struct pipe c, idle;
 	struct pair p;
 
 	pair_open(&p, 0);
-	tube_open(&idle, 3);
-	tube_open(&c, 2);
+	pipe_open(&idle, 3);
+	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, idle.cpu));
-	tube_events(&p.a, 10, 10, 35);
-	tube_events(&p.b, 10, 10, 35);
-	tube_event_at(&c, 25);
+	pipe_events(&p.a, 10, 10, 35);
+	pipe_events(&p.b, 10, 10, 35);
+	pipe_event_at(&c, 25);
 	for (int i = 0; i < 4; i++)
 		comes_at(p.m, 10U + i / 2 * 10);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
 	comes(p.m, 25, 2, 0);
 	comes_at(p.m, 30);
 	pair_close(&p);
-	tube_close(&c);
-	tube_close(&idle);
+	pipe_close(&c);
+	pipe_close(&idle);
 }
 
 /* Between records of the same time, one of which is the caller's meanwhile. */
 static void any_number_is_added_later(void)
 {
 	struct tracemap_merge *m = merge_with_delay(0);
-	struct tube tubes[40];
+	struct pipe pipes[40];
 	uint32_t seq[40] = { 0 };
 	unsigned int i, nr = 0;
 
-	for (i = 0; i < ARRAY(tubes) * 3; i++) {
+	for (i = 0; i < ARRAY(pipes) * 3; i++) {
 		struct tracemap_record rec;
 
-		if (nr < ARRAY(tubes)) {
-			tube_open(&tubes[nr], nr);
-			tube_events(&tubes[nr], 10, 0, 3);
-			tube_end(&tubes[nr]);
-			check(!tracemap_merge_add_cpu(m, tubes[nr++].cpu));
+		if (nr < ARRAY(pipes)) {
+			pipe_open(&pipes[nr], nr);
+			pipe_events(&pipes[nr], 10, 0, 3);
+			pipe_end(&pipes[nr]);
+			check(!tracemap_merge_add_cpu(m, pipes[nr++].cpu));
 		}
 		check(tracemap_merge_next(m, &rec) == 1);
 		check(rec.ts == 10 && !rec.flags);
@@ -1462,7 +1462,7 @@ static void any_number_is_added_later(void)
 	tracemap_merge_free(m);
 	for (i = 0; i < nr; i++) {
 		check(seq[i] == 3);
-		tube_close(&tubes[i]);
+		pipe_close(&pipes[i]);
 	}
 }
 
@@ -1471,7 +1471,7 @@ static void what_the_merge_holds_is_in_hand(void)
 	struct pair p;
 
 	pair_open(&p, DELAY);
-	tube_event_at(&p.a, 10);
+	pipe_event_at(&p.a, 10);
 	says(p.m, 0);
 	check(tracemap__in_hand(p.a.cpu));
 	check(!tracemap__in_hand(p.b.cpu));
@@ -1483,7 +1483,7 @@ static void what_the_merge_holds_is_in_hand(void)
 }
 
 /* Go on with the CPU alone: all that the merge has not handed out, and its loss. */
-static void rest_of(struct tube *t, uint32_t seq, const uint64_t *ts, uint64_t *missed,
+static void rest_of(struct pipe *t, uint32_t seq, const uint64_t *ts, uint64_t *missed,
 		    unsigned int *resets)
 {
 	struct tracemap_record rec;
@@ -1513,24 +1513,24 @@ static void what_was_not_handed_out_is_put_back(void)
 		struct pair p;
 
 		pair_open(&p, 0);
-		tube_begin(&p.a, 10);
-		tube_event(&p.a, 10, 8);
+		pipe_begin(&p.a, 10);
+		pipe_event(&p.a, 10, 8);
 		make_time(&p.a.make, SUBBUF_TYPE_TIME_STAMP, 1000);
-		tube_event(&p.a, 1000, 8);
-		tube_event(&p.a, 1000 + (1ULL << 40), 120);
-		tube_send(&p.a, 0);
+		pipe_event(&p.a, 1000, 8);
+		pipe_event(&p.a, 1000 + (1ULL << 40), 120);
+		pipe_send(&p.a, 0);
 		p.b.reset = true;
-		tube_begin(&p.b, 11);
-		tube_event(&p.b, 11, 8);
-		tube_event(&p.b, 1001, 8);
-		tube_send(&p.b, 4);
-		tube_begin(&p.b, 1002);
+		pipe_begin(&p.b, 11);
+		pipe_event(&p.b, 11, 8);
+		pipe_event(&p.b, 1001, 8);
+		pipe_send(&p.b, 4);
+		pipe_begin(&p.b, 1002);
 		make_discarded(&p.b.make, 1, 8);
-		tube_send(&p.b, 16);
-		tube_begin(&p.b, 1100);
-		tube_event(&p.b, 1100, 8);
-		tube_send(&p.b, 64);
-		tube_event_at(&p.b, 1ULL << 50);
+		pipe_send(&p.b, 16);
+		pipe_begin(&p.b, 1100);
+		pipe_event(&p.b, 1100, 8);
+		pipe_send(&p.b, 64);
+		pipe_event_at(&p.b, 1ULL << 50);
 		for (unsigned int i = 0; i < taken; i++) {
 			struct tracemap_record rec;
 
@@ -1559,12 +1559,12 @@ static void a_batch_after_the_merge_has_the_rest(void)
 		struct pair p;
 
 		pair_open(&p, 0);
-		tube_events(&p.a, 7, 1, 30);
-		tube_begin(&p.b, 11);
-		tube_event(&p.b, 11, 8);
-		tube_send(&p.b, 0);
-		tube_begin(&p.b, 12);
-		tube_send(&p.b, 5);
+		pipe_events(&p.a, 7, 1, 30);
+		pipe_begin(&p.b, 11);
+		pipe_event(&p.b, 11, 8);
+		pipe_send(&p.b, 0);
+		pipe_begin(&p.b, 12);
+		pipe_send(&p.b, 5);
 		for (int i = 0; i < 5; i++)
 			comes_at(p.m, 7 + i);
 		if (taken == 2)
@@ -1616,39 +1616,39 @@ static void tell(struct told *told, const struct tracemap_record *rec)
 }
 
 /* A CPU's whole trace: bursts, so that both runs and turns are many. */
-static uint64_t random_trace(struct tube *t, unsigned int nr)
+static uint64_t random_trace(struct pipe *t, unsigned int nr)
 {
 	uint64_t ts = sim_rand(100), missed = 0, lost = 0;
 
-	tube_begin(t, ts);
+	pipe_begin(t, ts);
 	while (t->seq < nr) {
 		ts += sim_rand(8) ? sim_rand(4) : sim_rand(8) ? sim_rand(200) : 1U << 28;
 		if (!sim_rand(20) && make_discarded(&t->make, 1, 4 * sim_rand(5)))
 			ts++;
 		if (!sim_rand(20))
 			make_time(&t->make, SUBBUF_TYPE_TIME_STAMP, ts);
-		while (!tube_event(t, ts, 8 + 4 * sim_rand(sim_rand(9) ? 4 : 40))) {
-			tube_send(t, lost);
+		while (!pipe_event(t, ts, 8 + 4 * sim_rand(sim_rand(9) ? 4 : 40))) {
+			pipe_send(t, lost);
 			lost = sim_rand(4) ? 0 : 1 + sim_rand(100);
-			tube_begin(t, ts);
+			pipe_begin(t, ts);
 			/* The number needs room behind the records. */
 			if (lost) {
-				tube_event(t, ts, 8);
-				tube_send(t, lost);
+				pipe_event(t, ts, 8);
+				pipe_send(t, lost);
 				missed += lost;
 				lost = 0;
-				tube_begin(t, ts);
+				pipe_begin(t, ts);
 			}
 		}
 	}
-	tube_send(t, lost);
-	tube_end(t);
+	pipe_send(t, lost);
+	pipe_end(t);
 	return missed;
 }
 
 static void merge_traces(unsigned int nr_cpus, unsigned int nr_events)
 {
-	struct tube *tubes = calloc(nr_cpus, sizeof(*tubes));
+	struct pipe *pipes = calloc(nr_cpus, sizeof(*pipes));
 	struct tracemap_merge *m = merge_with_delay(DELAY);
 	struct told told = { 0 };
 	struct tracemap_record rec;
@@ -1656,22 +1656,22 @@ static void merge_traces(unsigned int nr_cpus, unsigned int nr_events)
 	int ret;
 
 	for (unsigned int i = 0; i < nr_cpus; i++) {
-		tube_open(&tubes[i], i);
-		missed[i] = random_trace(&tubes[i], nr_events);
-		check(!tracemap_merge_add_cpu(m, tubes[i].cpu));
+		pipe_open(&pipes[i], i);
+		missed[i] = random_trace(&pipes[i], nr_events);
+		check(!tracemap_merge_add_cpu(m, pipes[i].cpu));
 	}
 	while ((ret = tracemap_merge_next(m, &rec)) == 1)
 		tell(&told, &rec);
 	check(ret == -ENODATA);
 	check(!told.late);
 	for (unsigned int i = 0; i < nr_cpus; i++) {
-		check(told.seq[i] == tubes[i].seq);
+		check(told.seq[i] == pipes[i].seq);
 		check(told.missed[i] == missed[i]);
 	}
 	tracemap_merge_free(m);
 	for (unsigned int i = 0; i < nr_cpus; i++)
-		tube_close(&tubes[i]);
-	free(tubes);
+		pipe_close(&pipes[i]);
+	free(pipes);
 }
 
 static void whole_traces_of_any_number_of_cpus(void)
@@ -1695,7 +1695,7 @@ struct live {
 };
 
 struct writer {
-	struct tube tube;
+	struct pipe pipe;
 	struct feed *feed;
 	uint64_t ts;		/* of the event under way */
 	uint64_t done;		/* when it is seen */
@@ -1713,17 +1713,17 @@ static void writer_done(struct writer *w)
 	unsigned int nr = 1 + sim_rand(sim_rand(2) ? 3 : 30), i;
 
 	if (!w->feed)
-		tube_begin(&w->tube, w->ts);
+		pipe_begin(&w->pipe, w->ts);
 	for (i = 0; i < nr; i++) {
 		uint64_t ts = w->ts + (sim_ns - w->ts) * i / nr;
 
 		if (w->feed)
 			feed_event(w->feed, ts);
 		else
-			check(tube_event(&w->tube, ts, sizeof(struct body)));
+			check(pipe_event(&w->pipe, ts, sizeof(struct body)));
 	}
 	if (!w->feed)
-		tube_send(&w->tube, 0);
+		pipe_send(&w->pipe, 0);
 	w->busy = false;
 }
 
@@ -1741,20 +1741,20 @@ static void writer_step(const struct live *l, struct writer *w, unsigned int i)
 static void writer_open(const struct live *l, struct writer *w, unsigned int i,
 			struct tracemap_merge *m)
 {
-	tube_open(&w->tube, i);
+	pipe_open(&w->pipe, i);
 	if (l->feeds && i % 2) {
 		w->feed = feed_new(i);
 		w->feed->marks = i % 3;
 		feed_add(w->feed, m);
 	} else {
-		check(!tracemap_merge_add_cpu(m, w->tube.cpu));
+		check(!tracemap_merge_add_cpu(m, w->pipe.cpu));
 	}
 }
 
 static void writer_close(struct writer *w, uint32_t told)
 {
-	check(told == (w->feed ? w->feed->nr : w->tube.seq));
-	tube_close(&w->tube);
+	check(told == (w->feed ? w->feed->nr : w->pipe.seq));
+	pipe_close(&w->pipe);
 	if (w->feed)
 		feed_free(w->feed);
 }
