@@ -8,10 +8,10 @@
  *
  *	the batch in hand	cpu->batch, of which records are being handed out
  *	the queue		first to last, each a copy with the time it arrived at
- *	what the way to read has not fetched yet
+ *	what the backend has not fetched yet
  *
- * While there is a queue the batch in hand is a copy as well, @out, because a way to
- * read has one batch at a time. A copy is freed when the caller is done with its
+ * While there is a queue the batch in hand is a copy as well, @out, because a backend
+ * has one batch at a time. A copy is freed when the caller is done with its
  * batch.
  *
  * The memory is limited: the CPUs of a struct tracemap share one limit, and a CPU
@@ -96,8 +96,8 @@ static struct ahead_batch *copy_batch(struct ahead *a, struct ahead_batch *b,
 }
 
 /*
- * Settle the batch of the way to read, of which there is a copy. Go through it, as the
- * way has to know the clock at its end, where the sub-buffer may go on. The copy
+ * Settle the batch of the backend, of which there is a copy. Go through it, as the
+ * backend has to know the clock at its end, where the sub-buffer may go on. The copy
  * reports any damage. Returns the number of events.
  */
 static uint32_t settle(struct tracemap_cpu *cpu)
@@ -108,7 +108,7 @@ static uint32_t settle(struct tracemap_cpu *cpu)
 
 	while (tracemap_batch_next(b, &r))
 		;
-	cpu->damaged |= cpu->way->settle(cpu) < 0;
+	cpu->damaged |= cpu->backend->settle(cpu) < 0;
 	return b->events - before;
 }
 
@@ -143,7 +143,7 @@ static void add_to_queue(struct ahead *a, struct ahead_batch *b)
 	a->events += b->events;
 }
 
-/* Append what the way to read has fetched to the queue. Returns its size. */
+/* Append what the backend has fetched to the queue. Returns its size. */
 static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
 {
 	struct ahead *a = &cpu->ahead;

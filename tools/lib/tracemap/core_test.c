@@ -99,7 +99,8 @@ static bool next_is(struct tracemap_cpu *cpu, uint64_t ts, uint32_t value,
 	struct tracemap_record rec = { 0 };
 	bool big = cpu->format.big_endian;
 
-	return tracemap_cpu_next(cpu, &rec) == 1 && rec.ts == ts && value_of(&rec, big) == value && rec.missed == missed &&
+	return tracemap_cpu_next(cpu, &rec) == 1 && rec.ts == ts &&
+	       value_of(&rec, big) == value && rec.missed == missed &&
 	       rec.cpu == 7 && (!value || rec.size == 4 * (1 + value % 28));
 }
 
@@ -1016,7 +1017,7 @@ static struct tracemap_cpu *observe(struct sim *s)
 	cpu->batch.cpu = 7;
 	cpu->format = s->f;
 	cpu->ahead.room = &cpu->ahead.own_room;	/* there is none */
-	cpu->way = &tracemap__way_observe;
+	cpu->backend = &tracemap__backend_observe;
 	cpu->observe.copy = malloc(s->f.subbuf_size);
 	check(live_attach(&cpu->observe.observer, &s->map, LIVE_FROM_OLDEST) == 0);
 	return cpu;
@@ -1163,7 +1164,7 @@ static bool waits_at(struct tracemap_cpu *cpu, uint64_t taken, uint32_t reader_r
 
 	store64(&index->read, taken);
 	cpu->map.meta = &meta;
-	return cpu->way->arm(cpu, 7) == 0 && told.size == sizeof(told) && told.bytes == 7 &&
+	return cpu->backend->arm(cpu, 7) == 0 && told.size == sizeof(told) && told.bytes == 7 &&
 	       told.generation == generation && told.read == read;
 }
 
@@ -1171,7 +1172,7 @@ static bool waits_at(struct tracemap_cpu *cpu, uint64_t taken, uint32_t reader_r
 static void test_map_position(void)
 {
 	struct sim *s = sim_new(4, 256, true, 1);
-	struct tracemap_cpu cpu = { .way = &tracemap__way_map, .format = s->f };
+	struct tracemap_cpu cpu = { .backend = &tracemap__backend_map, .format = s->f };
 
 	cpu.map.live = s->map;
 	check(live__open(&cpu.map.observer, &s->map) == 0);
@@ -1179,19 +1180,19 @@ static void test_map_position(void)
 	/* 16 events of 16 bytes fill a sub-buffer. */
 	check(waits_at(&cpu, 0, 0, 1, 0));
 	add_some(s, 5);
-	check(waits_at(&cpu, 0, 0, 1, 0) && !cpu.way->is_filling(&cpu));
+	check(waits_at(&cpu, 0, 0, 1, 0) && !cpu.backend->is_filling(&cpu));
 	check(waits_at(&cpu, 5, 80, 1, 80));
 	/* The rest of it is unread. */
 	add_some(s, 30);
-	check(waits_at(&cpu, 5, 80, 1, 0) && cpu.way->is_filling(&cpu));
+	check(waits_at(&cpu, 5, 80, 1, 0) && cpu.backend->is_filling(&cpu));
 	/* All of one that the writer has left: the next one is next. */
-	check(waits_at(&cpu, 16, 256, 2, 0) && cpu.way->is_filling(&cpu));
-	check(waits_at(&cpu, 32, 256, 3, 0) && !cpu.way->is_filling(&cpu));
+	check(waits_at(&cpu, 16, 256, 2, 0) && cpu.backend->is_filling(&cpu));
+	check(waits_at(&cpu, 32, 256, 3, 0) && !cpu.backend->is_filling(&cpu));
 	check(waits_at(&cpu, 35, 48, 3, 48));
 	/* If that was overwritten, the oldest that is left is next. */
 	add_some(s, 100);
-	check(waits_at(&cpu, 0, 0, 7, 0) && cpu.way->is_filling(&cpu));
-	check(cpu.way->arm(&cpu, 0) == -EOPNOTSUPP);
+	check(waits_at(&cpu, 0, 0, 7, 0) && cpu.backend->is_filling(&cpu));
+	check(cpu.backend->arm(&cpu, 0) == -EOPNOTSUPP);
 	sim_free(s);
 }
 

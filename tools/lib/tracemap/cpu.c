@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1
 /*
- * One CPU's buffer: everything that is the same for all ways to read it.
+ * One CPU's buffer: everything that is the same for all backends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -111,7 +111,7 @@ static bool has_live_index(const struct tracemap_cpu *cpu)
 	return !faccessat(cpu->dir, "trace_live", F_OK, 0);
 }
 
-static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
+static int open_backend(struct tracemap_cpu *cpu, enum tracemap_way way)
 {
 	int ret;
 
@@ -132,7 +132,7 @@ static int open_way(struct tracemap_cpu *cpu, enum tracemap_way way)
 
 /*
  * Consume what there is, but no more bytes than a buffer holds: the writer may be as quick.
- * There may be more batches than sub-buffers, as the way "read" takes some in two parts.
+ * There may be more batches than sub-buffers, as the backend "read" takes some in two parts.
  */
 static int pass_all(struct tracemap_cpu *cpu)
 {
@@ -223,7 +223,7 @@ int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
 	c->flags = o.flags;
 	ret = open_in(c, dir);
 	if (!ret)
-		ret = open_way(c, o.way);
+		ret = open_backend(c, o.way);
 	if (!ret && o.flags & TRACEMAP_FROM_NOW && o.way != TRACEMAP_OBSERVE)
 		ret = pass_all(c);
 	if (ret) {
@@ -271,8 +271,8 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu)
 	if (!cpu)
 		return;
 	tracemap__ahead_free(cpu);
-	if (cpu->way)
-		cpu->way->close(cpu);
+	if (cpu->backend)
+		cpu->backend->close(cpu);
 	if (cpu->owns_fd && cpu->fd >= 0)
 		close(cpu->fd);
 	if (cpu->live_fd >= 0)
@@ -300,7 +300,7 @@ void tracemap__finish(struct tracemap_cpu *cpu)
 
 	if (cpu->in_hand == BATCH_NONE)
 		return;
-	ret = cpu->ahead.out ? tracemap__ahead_done(cpu) : cpu->way->settle(cpu);
+	ret = cpu->ahead.out ? tracemap__ahead_done(cpu) : cpu->backend->settle(cpu);
 	if (ret < 0)
 		cpu->error = ret;
 	cpu->damaged |= ret < 0;
@@ -327,7 +327,7 @@ static int fetch_to_end(struct tracemap_cpu *cpu)
 
 	if (stats_file_read(cpu->dir, "stats", &s) < 0 || is_at_end(cpu, &s))
 		return -ENODATA;
-	ret = cpu->way->fetch(cpu);
+	ret = cpu->backend->fetch(cpu);
 	/* A batch without a loss may be the rest of a sub-buffer, with losses behind it. */
 	if (ret > 0 && cpu->batch.missed)
 		cpu->told = s.overwritten;
@@ -336,7 +336,7 @@ static int fetch_to_end(struct tracemap_cpu *cpu)
 
 int tracemap__fetch_now(struct tracemap_cpu *cpu)
 {
-	int ret = tracemap__unlikely(cpu->ends) ? fetch_to_end(cpu) : cpu->way->fetch(cpu);
+	int ret = tracemap__unlikely(cpu->ends) ? fetch_to_end(cpu) : cpu->backend->fetch(cpu);
 
 	if (ret)
 		cpu->fetched = FETCHED_MORE;
@@ -412,7 +412,7 @@ static int consume_until_now(struct tracemap_cpu *cpu)
 /* An end that was found before no longer holds. */
 int tracemap__until_now(struct tracemap_cpu *cpu)
 {
-	int ret = cpu->way->until_now ? cpu->way->until_now(cpu) : consume_until_now(cpu);
+	int ret = cpu->backend->until_now ? cpu->backend->until_now(cpu) : consume_until_now(cpu);
 
 	if (ret)
 		return ret;
@@ -524,9 +524,9 @@ int tracemap_cpu_number(const struct tracemap_cpu *cpu)
 
 enum tracemap_way tracemap_cpu_way(const struct tracemap_cpu *cpu)
 {
-	if (cpu->way == &tracemap__way_map)
+	if (cpu->backend == &tracemap__backend_map)
 		return TRACEMAP_MAP;
-	return cpu->way == &tracemap__way_observe ? TRACEMAP_OBSERVE : TRACEMAP_READ;
+	return cpu->backend == &tracemap__backend_observe ? TRACEMAP_OBSERVE : TRACEMAP_READ;
 }
 
 const char *tracemap_way_name(enum tracemap_way way)
@@ -535,11 +535,11 @@ const char *tracemap_way_name(enum tracemap_way way)
 	case TRACEMAP_CONSUME:
 		return "consume";
 	case TRACEMAP_READ:
-		return tracemap__way_read.name;
+		return tracemap__backend_read.name;
 	case TRACEMAP_MAP:
-		return tracemap__way_map.name;
+		return tracemap__backend_map.name;
 	case TRACEMAP_OBSERVE:
-		return tracemap__way_observe.name;
+		return tracemap__backend_observe.name;
 	}
 	return "unknown";
 }
@@ -600,7 +600,7 @@ static uint64_t all_taken(const struct tracemap_cpu *cpu)
 	uint64_t taken = cpu->taken + cpu->batch.events + cpu->ahead.events;
 	struct subbuf_record r;
 
-	if (cpu->way == &tracemap__way_observe)
+	if (cpu->backend == &tracemap__backend_observe)
 		return 0;
 	while (subbuf_next(&left, &r))
 		taken++;
@@ -614,7 +614,7 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 	figures->subbuf_size = cpu->format.subbuf_size;
 	figures->ahead = cpu->ahead.events;
 	figures->taken = all_taken(cpu);
-	return cpu->way->figures(cpu, figures);
+	return cpu->backend->figures(cpu, figures);
 }
 
 int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
@@ -622,7 +622,7 @@ int tracemap_cpu_raw(const struct tracemap_cpu *cpu, struct tracemap_raw *raw)
 	memset(raw, 0, sizeof(*raw));
 	raw->fd = cpu->fd >= 0 ? cpu->fd : cpu->live_fd;
 	raw->format = cpu->format;
-	if (cpu->way->raw)
-		cpu->way->raw(cpu, raw);
+	if (cpu->backend->raw)
+		cpu->backend->raw(cpu, raw);
 	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * The internals of a tracemap_cpu, for the files of libtracemap.
  *
- * A way to read fetches one batch at a time into @batch. The way checks the batch once more
+ * A backend fetches one batch at a time into @batch. It checks the batch once more
  * when it is settled, and may report an error only then. Everything else, such as taking
  * records, and a batch that was gone through in part, is in cpu.c and the same for
- * all ways.
+ * all backends.
  */
 #ifndef _TRACEMAP_CPU_H
 #define _TRACEMAP_CPU_H
@@ -23,22 +23,22 @@
 #define TRACEMAP__AHEAD_BYTES	(64 << 20)
 
 /**
- * struct way - one way to read a CPU's buffer
+ * struct backend - how a CPU's buffer is read
  * @name: what tracemap_way_name() returns
  * @fetch: put what is new into cpu->batch and return 1; or return 0 or a negative errno,
  *	and leave the batch empty
  * @settle: called when the caller has gone through the batch, which is cleared
  *	afterwards; returns a negative errno if something was wrong with it
  * @arm: let poll() report what comes after the events that were fetched; returns a negative
- *	errno if that is not possible now. NULL if the way cannot choose what poll() reports
+ *	errno if that is not possible now. NULL if the backend cannot choose what poll() reports
  * @is_filling: returns whether more than a quarter of the buffer is yet to be fetched.
  *	NULL if asking costs more than fetching
  * @until_now: see tracemap_cpu_until_now(); NULL for what is the same for all that consume
  * @figures: see tracemap_cpu_figures()
- * @raw: add the memory that the way has mapped
- * @close: free what opening the way has taken
+ * @raw: add the memory that the backend has mapped
+ * @close: free what opening the backend has taken
  */
-struct way {
+struct backend {
 	const char *name;
 	int (*fetch)(struct tracemap_cpu *cpu);
 	int (*settle)(struct tracemap_cpu *cpu);
@@ -99,7 +99,7 @@ struct ahead_room {
  * struct ahead - what was read ahead, see ahead.c
  * @first: the oldest batch of the queue
  * @last: the newest batch of the queue
- * @out: the copy in which the batch in hand is; NULL if that is where the way to read
+ * @out: the copy in which the batch in hand is; NULL if that is where the backend
  *	has put it
  * @events: events in the queue
  * @used: bytes of all copies, with @out
@@ -181,7 +181,7 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @damaged: whether there were more, which cannot be counted
  * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
  * @ahead: the batches after @batch
- * @way: how the buffer is read
+ * @backend: how the buffer is read
  * @format: the layout of a sub-buffer
  * @fd: trace_pipe_raw, or the file, or -1
  * @live_fd: trace_live, which reports when there is more, or -1
@@ -218,7 +218,7 @@ struct tracemap_cpu {
 	uint64_t arrived;
 	struct ahead ahead;
 
-	const struct way *way;
+	const struct backend *backend;
 	struct subbuf_format format;
 	int fd;
 	int live_fd;
@@ -241,11 +241,12 @@ struct tracemap_cpu {
 	};
 };
 
-extern const struct way tracemap__way_read, tracemap__way_map, tracemap__way_observe;
+extern const struct backend tracemap__backend_read, tracemap__backend_map;
+extern const struct backend tracemap__backend_observe;
 
 /*
- * Begin to read in this way. All members of @cpu are set but those of the way, which are
- * zero. On success cpu->way is set.
+ * Begin to read by this backend. All members of @cpu are set but those of the backend, which are
+ * zero. On success cpu->backend is set.
  */
 int tracemap__open_read(struct tracemap_cpu *cpu);
 int tracemap__open_map(struct tracemap_cpu *cpu);
@@ -267,7 +268,7 @@ int tracemap__refill(struct tracemap_cpu *cpu);
 /* Settle a batch that was gone through to its end, and keep its error for later. */
 void tracemap__finish(struct tracemap_cpu *cpu);
 
-/* Fetch from the way to read, past what was read ahead. */
+/* Fetch from the backend, past what was read ahead. */
 int tracemap__fetch_now(struct tracemap_cpu *cpu);
 
 /*
@@ -301,26 +302,26 @@ static inline bool tracemap__is_filling(const struct tracemap_cpu *cpu)
 {
 	if (cpu->dir < 0)	/* a file */
 		return false;
-	return !cpu->way->is_filling || cpu->way->is_filling(cpu);
+	return !cpu->backend->is_filling || cpu->backend->is_filling(cpu);
 }
 
 /* Is there an index, which shows new events without a system call? */
 static inline bool tracemap__has_index(const struct tracemap_cpu *cpu)
 {
-	return cpu->way == &tracemap__way_observe ||
-	       (cpu->way == &tracemap__way_map && cpu->map.live.index);
+	return cpu->backend == &tracemap__backend_observe ||
+	       (cpu->backend == &tracemap__backend_map && cpu->map.live.index);
 }
 
 /* Bytes of records in a quarter of the buffer, for a CPU that has an index. */
 static inline uint64_t tracemap__quarter(const struct tracemap_cpu *cpu)
 {
-	const struct live_observer *o = cpu->way == &tracemap__way_map ? &cpu->map.observer :
-									 &cpu->observe.observer;
+	bool is_mapped = cpu->backend == &tracemap__backend_map;
+	const struct live_observer *o = is_mapped ? &cpu->map.observer : &cpu->observe.observer;
 
 	return (uint64_t)o->nr_subbufs * (cpu->format.subbuf_size - cpu->format.data_offset) / 4;
 }
 
-/* Read the figures out of per_cpu/cpuN/stats, for ways that have no others. */
+/* Read the figures out of per_cpu/cpuN/stats, for backends that have no others. */
 int tracemap__stats(const struct tracemap_cpu *cpu, struct tracemap_figures *f);
 
 /* Read the figures out of the index. */

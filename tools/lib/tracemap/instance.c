@@ -363,7 +363,7 @@ static int arm_by_poll(struct tracemap *t, struct tracemap_cpu *cpu, bool late, 
 
 static int arm_by_position(struct tracemap *t, struct tracemap_cpu *cpu, uint64_t bytes)
 {
-	int ret = cpu->way->arm ? cpu->way->arm(cpu, bytes) : -EOPNOTSUPP;
+	int ret = cpu->backend->arm ? cpu->backend->arm(cpu, bytes) : -EOPNOTSUPP;
 
 	if (!ret)
 		ret = add(t, cpu, BY_POSITION);

@@ -105,7 +105,7 @@ struct pipe {
 
 #define PIPES	256
 static struct pipe *pipes_by_number[PIPES];
-static struct way pipe_way;
+static struct backend pipe_backend;
 
 static const struct subbuf_format pipe_format = { SUBBUF_SIZE, 8, 8, 16, false };
 
@@ -117,7 +117,7 @@ static bool pipe_is_filling(const struct tracemap_cpu *cpu)
 static int pipe_fetch(struct tracemap_cpu *cpu)
 {
 	struct pipe *t = pipes_by_number[cpu->number];
-	int ret = tracemap__way_read.fetch(cpu);
+	int ret = tracemap__backend_read.fetch(cpu);
 
 	if (ret == 1 && t->reset)
 		cpu->batch.flags = TRACEMAP_RESET;
@@ -138,10 +138,10 @@ static void pipe_open(struct pipe *t, int number)
 	t->number = number;
 	need(!tracemap_cpu_open_file(&t->cpu, t->out, number, &pipe_format),
 	     "tracemap_cpu_open_file");
-	pipe_way = *t->cpu->way;
-	pipe_way.is_filling = pipe_is_filling;
-	pipe_way.fetch = pipe_fetch;
-	t->cpu->way = &pipe_way;
+	pipe_backend = *t->cpu->backend;
+	pipe_backend.is_filling = pipe_is_filling;
+	pipe_backend.fetch = pipe_fetch;
+	t->cpu->backend = &pipe_backend;
 	pipes_by_number[number] = t;
 }
 

@@ -1310,17 +1310,17 @@ static void the_delay_is_ten_ms_without_an_index(void)
 /* As if their buffers had a live index, when the merge looks whether they have. */
 static void add_with_index(struct tracemap_merge *m, struct tracemap_cpu *cpus[2])
 {
-	const struct way *way = cpus[0]->way;
+	const struct backend *backend = cpus[0]->backend;
 	struct trace_live_index index;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		cpus[i]->way = &tracemap__way_map;
+		cpus[i]->backend = &tracemap__backend_map;
 		cpus[i]->map.live.index = &index;
 		check(!tracemap_merge_add_cpu(m, cpus[i]));
 	}
 	for (i = 0; i < 2; i++) {
-		cpus[i]->way = way;
+		cpus[i]->backend = backend;
 		cpus[i]->map.live.index = NULL;
 	}
 }

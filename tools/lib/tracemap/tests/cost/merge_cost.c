@@ -166,18 +166,18 @@ static int memory_settle(struct tracemap_cpu *cpu)
 	return 0;
 }
 
-/* A handle that reads in a way of its own, out of memory. */
+/* A handle with a backend of its own, which reads out of memory. */
 static struct tracemap_cpu *memory_open(unsigned int i)
 {
-	static struct way way;
+	static struct backend backend;
 	struct tracemap_cpu *cpu;
 
 	if (tracemap_cpu_open_file(&cpu, 0, i, &format))
 		errx(1, "tracemap_cpu_open_file");
-	way = *cpu->way;
-	way.fetch = memory_fetch;
-	way.settle = memory_settle;
-	cpu->way = &way;
+	backend = *cpu->backend;
+	backend.fetch = memory_fetch;
+	backend.settle = memory_settle;
+	cpu->backend = &backend;
 	memories[i].fetched = 0;
 	return cpu;
 }

@@ -127,11 +127,11 @@ int tracemap__open_read(struct tracemap_cpu *cpu)
 	cpu->read.buffer = malloc(cpu->format.subbuf_size);
 	if (!cpu->read.buffer)
 		return -ENOMEM;
-	cpu->way = &tracemap__way_read;
+	cpu->backend = &tracemap__backend_read;
 	return 0;
 }
 
-const struct way tracemap__way_read = {
+const struct backend tracemap__backend_read = {
 	.name		= "read",
 	.fetch		= read_fetch,
 	.settle		= read_settle,

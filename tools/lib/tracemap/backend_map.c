@@ -282,11 +282,11 @@ int tracemap__open_map(struct tracemap_cpu *cpu)
 		return ret;
 	}
 	map_index(cpu);
-	cpu->way = &tracemap__way_map;
+	cpu->backend = &tracemap__backend_map;
 	return 0;
 }
 
-const struct way tracemap__way_map = {
+const struct backend tracemap__backend_map = {
 	.name		= "map",
 	.fetch		= map_fetch,
 	.settle		= map_settle,

@@ -175,11 +175,11 @@ int tracemap__open_observe(struct tracemap_cpu *cpu)
 		live_unmap(&s->mapping);
 		return ret;
 	}
-	cpu->way = &tracemap__way_observe;
+	cpu->backend = &tracemap__backend_observe;
 	return 0;
 }
 
-const struct way tracemap__way_observe = {
+const struct backend tracemap__backend_observe = {
 	.name		= "observe",
 	.fetch		= observe_fetch,
 	.settle		= observe_settle,
