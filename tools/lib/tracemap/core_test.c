@@ -671,7 +671,7 @@ static void test_consume_until_now(void)
 	check_next(cpu, 1000, 1, 0);
 	put_stats(2, 10, 3);
 	/* What it has in hand is copied, too. */
-	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 2);
+	check(tracemap_cpu_until_now(cpu) == 0 && cpu->read_ahead.events == 2);
 	put_events(fd, &f, 3000, 6, 7, 0);
 	put_stats(2, 10, 5);
 	check(tracemap_merge_new(&m, NULL) == 0 && tracemap_merge_add_cpu(m, cpu) == 0);
@@ -683,8 +683,8 @@ static void test_consume_until_now(void)
 	tracemap_merge_free(m);
 	check(next_error(cpu) == -ENODATA);
 	/* The end moves. Without memory the counts keep it: what consumers have taken is passed. */
-	cpu->ahead.room->limit = 0;
-	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 0);
+	cpu->read_ahead.room->limit = 0;
+	check(tracemap_cpu_until_now(cpu) == 0 && cpu->read_ahead.events == 0);
 	put_stats(9, 12, 7);
 	check(next_error(cpu) == -ENODATA);
 	/* The buffer was emptied: what is there came since. */
@@ -710,7 +710,7 @@ static void test_consume_overwritten(void)
 	fd = make_cpu(7);
 	o.way = TRACEMAP_READ;
 	check(tracemap_cpu_open(&cpu, dir, 7, &o) == 0);
-	cpu->ahead.room->limit = 0;
+	cpu->read_ahead.room->limit = 0;
 	put_stats(5, 10, 0);
 	check(tracemap_cpu_until_now(cpu) == 0);
 	put_stats(5, 20, 0);
@@ -1016,7 +1016,7 @@ static struct tracemap_cpu *observe(struct sim *s)
 	cpu->number = 7;
 	cpu->batch.cpu = 7;
 	cpu->format = s->f;
-	cpu->ahead.room = &cpu->ahead.own_room;	/* there is none */
+	cpu->read_ahead.room = &cpu->read_ahead.own_room;	/* there is none */
 	cpu->backend = &tracemap__backend_observe;
 	cpu->observe.copy = malloc(s->f.subbuf_size);
 	check(live_attach(&cpu->observe.observer, &s->map, LIVE_FROM_OLDEST) == 0);
@@ -1115,9 +1115,9 @@ static void test_until_now_merged(void)
 	int seen = 0, ret;
 
 	s->quiet = true;
-	cpu->ahead.own_room.limit = 1 << 20;
+	cpu->read_ahead.own_room.limit = 1 << 20;
 	add_some(s, 60);
-	check(tracemap_cpu_until_now(cpu) == 0 && cpu->ahead.events == 60);
+	check(tracemap_cpu_until_now(cpu) == 0 && cpu->read_ahead.events == 60);
 	add_some(s, 500);
 	check(tracemap_merge_new(&m, NULL) == 0 && tracemap_merge_add_cpu(m, cpu) == 0);
 	while ((ret = tracemap_merge_next(m, &rec)) > 0)
@@ -1127,7 +1127,7 @@ static void test_until_now_merged(void)
 	/* An end that was read ahead. */
 	check(tracemap_cpu_until_now(cpu) == 0 && tracemap_merge_new(&m, NULL) == 0);
 	check(tracemap_merge_add_cpu(m, cpu) == 0 && tracemap_merge_next(m, &rec) == 1);
-	check(rec.missed > 300 && cpu->ahead.error == -ENODATA);
+	check(rec.missed > 300 && cpu->read_ahead.error == -ENODATA);
 	tracemap_merge_free(m);
 	add_some(s, 3);
 	check(tracemap_cpu_until_now(cpu) == 0 && tracemap__in_hand(cpu));

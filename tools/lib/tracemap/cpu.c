@@ -69,7 +69,7 @@ int tracemap__options(struct tracemap_options *options,
 	int ret;
 
 	*options = tracemap_default_options();
-	options->ahead_bytes = TRACEMAP__AHEAD_BYTES;
+	options->read_ahead_bytes = TRACEMAP__READ_AHEAD_BYTES;
 	if (!given)
 		return 0;
 	ret = tracemap__check_size(given, given->size, offsetof(struct tracemap_options, flags),
@@ -79,10 +79,10 @@ int tracemap__options(struct tracemap_options *options,
 	memset(options, 0, known);
 	memcpy(options, given, given->size < known ? given->size : known);
 	options->size = known;
-	if (!options->ahead_bytes)
-		options->ahead_bytes = TRACEMAP__AHEAD_BYTES;
-	if (options->ahead_bytes > SIZE_MAX)
-		options->ahead_bytes = SIZE_MAX;
+	if (!options->read_ahead_bytes)
+		options->read_ahead_bytes = TRACEMAP__READ_AHEAD_BYTES;
+	if (options->read_ahead_bytes > SIZE_MAX)
+		options->read_ahead_bytes = SIZE_MAX;
 	if ((unsigned int)options->way > TRACEMAP_OBSERVE ||
 	    options->flags & ~KNOWN_FLAGS || (options->nr_cpus && !options->cpus))
 		return -EINVAL;
@@ -189,7 +189,7 @@ static int open_in(struct tracemap_cpu *cpu, const char *path)
 	return ret;
 }
 
-static struct tracemap_cpu *new_cpu(int fd, int number, size_t ahead_bytes)
+static struct tracemap_cpu *new_cpu(int fd, int number, size_t read_ahead_bytes)
 {
 	struct tracemap_cpu *cpu = calloc(1, sizeof(*cpu));
 
@@ -200,8 +200,8 @@ static struct tracemap_cpu *new_cpu(int fd, int number, size_t ahead_bytes)
 	cpu->dir = -1;
 	cpu->number = number;
 	cpu->batch.cpu = number;
-	cpu->ahead.own_room.limit = ahead_bytes;
-	cpu->ahead.room = &cpu->ahead.own_room;
+	cpu->read_ahead.own_room.limit = read_ahead_bytes;
+	cpu->read_ahead.room = &cpu->read_ahead.own_room;
 	return cpu;
 }
 
@@ -216,7 +216,7 @@ int tracemap_cpu_open(struct tracemap_cpu **cpu, const char *dir, int number,
 		return ret;
 	if (!dir || number < 0)
 		return -EINVAL;
-	c = new_cpu(-1, number, o.ahead_bytes);
+	c = new_cpu(-1, number, o.read_ahead_bytes);
 	if (!c)
 		return -ENOMEM;
 	c->owns_fd = true;
@@ -253,7 +253,7 @@ int tracemap_cpu_open_file(struct tracemap_cpu **cpu, int fd, int number,
 
 	if (!format_makes_sense(format))
 		return -EINVAL;
-	c = new_cpu(fd, number, TRACEMAP__AHEAD_BYTES);
+	c = new_cpu(fd, number, TRACEMAP__READ_AHEAD_BYTES);
 	if (!c)
 		return -ENOMEM;
 	c->format = *format;
@@ -270,7 +270,7 @@ void tracemap_cpu_close(struct tracemap_cpu *cpu)
 {
 	if (!cpu)
 		return;
-	tracemap__ahead_free(cpu);
+	tracemap__read_ahead_free(cpu);
 	if (cpu->backend)
 		cpu->backend->close(cpu);
 	if (cpu->owns_fd && cpu->fd >= 0)
@@ -300,7 +300,7 @@ void tracemap__finish(struct tracemap_cpu *cpu)
 
 	if (cpu->in_hand == BATCH_NONE)
 		return;
-	ret = cpu->ahead.out ? tracemap__ahead_done(cpu) : cpu->backend->settle(cpu);
+	ret = cpu->read_ahead.out ? tracemap__read_ahead_done(cpu) : cpu->backend->settle(cpu);
 	if (ret < 0)
 		cpu->error = ret;
 	cpu->damaged |= ret < 0;
@@ -349,7 +349,7 @@ int tracemap__fetch_now(struct tracemap_cpu *cpu)
 /* What was read ahead comes first. */
 static int fetch_next(struct tracemap_cpu *cpu)
 {
-	int ret = tracemap__ahead_take(cpu);
+	int ret = tracemap__read_ahead_take(cpu);
 
 	if (ret)
 		return ret;
@@ -418,8 +418,8 @@ int tracemap__until_now(struct tracemap_cpu *cpu)
 		return ret;
 	if (cpu->error == -ENODATA)
 		cpu->error = 0;
-	if (cpu->ahead.error == -ENODATA)
-		cpu->ahead.error = 0;
+	if (cpu->read_ahead.error == -ENODATA)
+		cpu->read_ahead.error = 0;
 	return 0;
 }
 
@@ -597,7 +597,7 @@ int tracemap__live_figures(const struct live_observer *o, struct tracemap_figure
 static uint64_t all_taken(const struct tracemap_cpu *cpu)
 {
 	struct subbuf_iter left = cpu->batch.it;
-	uint64_t taken = cpu->taken + cpu->batch.events + cpu->ahead.events;
+	uint64_t taken = cpu->taken + cpu->batch.events + cpu->read_ahead.events;
 	struct subbuf_record r;
 
 	if (cpu->backend == &tracemap__backend_observe)
@@ -612,7 +612,7 @@ int tracemap_cpu_figures(const struct tracemap_cpu *cpu,
 {
 	memset(figures, 0, sizeof(*figures));
 	figures->subbuf_size = cpu->format.subbuf_size;
-	figures->ahead = cpu->ahead.events;
+	figures->read_ahead = cpu->read_ahead.events;
 	figures->taken = all_taken(cpu);
 	return cpu->backend->figures(cpu, figures);
 }

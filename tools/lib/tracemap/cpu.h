@@ -20,7 +20,7 @@
 #define tracemap__unlikely(x)	__builtin_expect(!!(x), 0)
 
 /* How much memory a merge may read ahead into, unless the options say otherwise. */
-#define TRACEMAP__AHEAD_BYTES	(64 << 20)
+#define TRACEMAP__READ_AHEAD_BYTES	(64 << 20)
 
 /**
  * struct backend - how a CPU's buffer is read
@@ -90,13 +90,13 @@ struct observe_state {
 };
 
 /* Memory to read ahead, and how much of it is in use, in bytes. */
-struct ahead_room {
+struct read_ahead_room {
 	size_t limit;
 	size_t used;
 };
 
 /**
- * struct ahead - what was read ahead, see ahead.c
+ * struct read_ahead - what was read ahead, see read_ahead.c
  * @first: the oldest batch of the queue
  * @last: the newest batch of the queue
  * @out: the copy in which the batch in hand is; NULL if that is where the backend
@@ -107,15 +107,15 @@ struct ahead_room {
  * @room: the memory that the copies may take
  * @own_room: this memory, of a CPU that was opened without an instance
  */
-struct ahead {
-	struct ahead_batch *first;
-	struct ahead_batch *last;
-	struct ahead_batch *out;
+struct read_ahead {
+	struct read_ahead_batch *first;
+	struct read_ahead_batch *last;
+	struct read_ahead_batch *out;
 	uint64_t events;
 	size_t used;
 	int error;
-	struct ahead_room *room;
-	struct ahead_room own_room;
+	struct read_ahead_room *room;
+	struct read_ahead_room own_room;
 };
 
 /*
@@ -180,7 +180,7 @@ enum cpu_fetched { FETCHED_NOT, FETCHED_NOTHING, FETCHED_MORE };
  * @taken: how many events were in the batches that are settled
  * @damaged: whether there were more, which cannot be counted
  * @arrived: when @batch was read ahead, in ns of CLOCK_MONOTONIC; 0 if it was not
- * @ahead: the batches after @batch
+ * @read_ahead: the batches after @batch
  * @backend: how the buffer is read
  * @format: the layout of a sub-buffer
  * @fd: trace_pipe_raw, or the file, or -1
@@ -216,7 +216,7 @@ struct tracemap_cpu {
 	uint64_t taken;
 	bool damaged;
 	uint64_t arrived;
-	struct ahead ahead;
+	struct read_ahead read_ahead;
 
 	const struct backend *backend;
 	struct subbuf_format format;
@@ -291,11 +291,11 @@ bool tracemap__secure(struct tracemap_cpu *cpu);
  * Take the next batch of the queue: returns 1, or the error behind the queue, or 0 if
  * there is neither.
  */
-int tracemap__ahead_take(struct tracemap_cpu *cpu);
+int tracemap__read_ahead_take(struct tracemap_cpu *cpu);
 
-/* Free the copy ahead.out, in which the batch in hand was; -EBADMSG if it was damaged. */
-int tracemap__ahead_done(struct tracemap_cpu *cpu);
-void tracemap__ahead_free(struct tracemap_cpu *cpu);
+/* Free the copy read_ahead.out, in which the batch in hand was; -EBADMSG if it was damaged. */
+int tracemap__read_ahead_done(struct tracemap_cpu *cpu);
+void tracemap__read_ahead_free(struct tracemap_cpu *cpu);
 
 /* Will the writer soon overwrite what was not fetched yet? */
 static inline bool tracemap__is_filling(const struct tracemap_cpu *cpu)
@@ -342,7 +342,7 @@ static inline bool tracemap__batch_in_hand(const struct tracemap_cpu *cpu)
 /* Are there records not taken yet in the batch, in what was read ahead, or in a merge? */
 static inline bool tracemap__in_hand(const struct tracemap_cpu *cpu)
 {
-	return cpu->merge_waits || cpu->ahead.first || cpu->ahead.error ||
+	return cpu->merge_waits || cpu->read_ahead.first || cpu->read_ahead.error ||
 	       tracemap__batch_in_hand(cpu);
 }
 

@@ -38,7 +38,7 @@
  * @dir_fd: a descriptor of @dir, to read its files
  * @percent: of an instance of the caller's own, what buffer_percent was before the library has
  *	set it to 0; 0: it has not
- * @ahead: the memory to read ahead, which all CPUs share
+ * @read_ahead: the memory to read ahead, which all CPUs share
  */
 struct tracemap {
 	char *dir;
@@ -48,7 +48,7 @@ struct tracemap {
 	int epoll;
 	int dir_fd;
 	int percent;
-	struct ahead_room ahead;
+	struct read_ahead_room read_ahead;
 };
 
 /* ---- Opening ---- */
@@ -64,7 +64,7 @@ static int add_cpu(struct tracemap *t, int number)
 	ret = tracemap_cpu_open(&cpus[t->nr], t->dir, number, &t->options);
 	if (ret)
 		return ret;
-	cpus[t->nr++]->ahead.room = &t->ahead;
+	cpus[t->nr++]->read_ahead.room = &t->read_ahead;
 	return 0;
 }
 
@@ -188,7 +188,7 @@ int tracemap_open(struct tracemap **t, const char *dir,
 	new->epoll = -1;
 	new->dir_fd = -1;
 	ret = dir ? tracemap__options(&new->options, options) : -EINVAL;
-	new->ahead.limit = new->options.ahead_bytes;
+	new->read_ahead.limit = new->options.read_ahead_bytes;
 	if (ret) {
 		free(new);
 		return ret;
@@ -388,7 +388,7 @@ static int arm_waiting(struct tracemap *t, struct tracemap_cpu *cpu, int *percen
 	int ret = -EOPNOTSUPP;
 
 	/* The merge does not read ahead before the error was reported. */
-	if (cpu->error || cpu->ahead.error)
+	if (cpu->error || cpu->read_ahead.error)
 		return watch(t, cpu, 0);
 	if (tracemap__has_index(cpu))
 		return arm_by_position(t, cpu, tracemap__quarter(cpu)) < 0 ? watch(t, cpu, 0) : 0;

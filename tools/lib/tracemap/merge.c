@@ -23,7 +23,7 @@
  * that is handed out at once, and marked TRACEMAP_LATE.
  *
  * No event is lost for the sake of that order. While a source is EMPTY, each look reads
- * ahead what all CPUs have (ahead.c). The time that a batch waits then counts from when it
+ * ahead what all CPUs have (read_ahead.c). The time that a batch waits then counts from when it
  * was read, and does not restart when it is the next. While no source is EMPTY, the merge
  * reads ahead from a CPU whose buffer fills; for that it looks every LOOK_NS. When there
  * is no memory to read ahead into, no record waits.

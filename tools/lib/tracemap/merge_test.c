@@ -426,12 +426,12 @@ static void what_waits_is_read_ahead(void)
 	check(tracemap_merge_timeout(p.m, -1) == 10);
 	says(p.m, 0);
 	check(pipe_unread(&p.a) == 0);
-	check(p.a.cpu->ahead.room->used > 100 * 10 * 12);
+	check(p.a.cpu->read_ahead.room->used > 100 * 10 * 12);
 	sim_ns += DELAY;
 	for (int i = 0; i < 1010; i++)
 		comes(p.m, i / 10 * 100 + i % 10, 0, i);
 	says(p.m, 0);
-	check(p.a.cpu->ahead.room->used == 0);
+	check(p.a.cpu->read_ahead.room->used == 0);
 	pair_close(&p);
 }
 
@@ -470,7 +470,7 @@ static void without_memory_nobody_waits(void)
 		struct pair p;
 
 		pair_open(&p, DELAY);
-		p.a.cpu->ahead.own_room.limit = 3000;
+		p.a.cpu->read_ahead.own_room.limit = 3000;
 		if (fills)
 			pipe_fills(&p.a);
 		for (int i = 0; i < 100; i++)
@@ -482,7 +482,7 @@ static void without_memory_nobody_waits(void)
 		says(p.m, 0);
 		/* A file is not overwritten meanwhile. */
 		check(fills == !pipe_unread(&p.a));
-		check(p.a.cpu->ahead.room->used <= 4000);
+		check(p.a.cpu->read_ahead.room->used <= 4000);
 		pair_close(&p);
 	}
 }
@@ -517,15 +517,15 @@ static void without_memory_nothing_is_lost(void)
 
 static void one_cpu_does_not_take_all_memory(void)
 {
-	static struct ahead_room room = { .limit = 30000 };
+	static struct read_ahead_room room = { .limit = 30000 };
 	struct pipe c;
 	struct pair p;
 
 	pair_open(&p, DELAY);
 	pipe_open(&c, 2);
 	check(!tracemap_merge_add_cpu(p.m, c.cpu));
-	p.a.cpu->ahead.room = &room;
-	p.b.cpu->ahead.room = &room;
+	p.a.cpu->read_ahead.room = &room;
+	p.b.cpu->read_ahead.room = &room;
 	for (int i = 0; i < 300; i++)
 		pipe_events(&p.a, 100 * i, 1, 10);
 	pipe_events(&p.b, 5, 1, 10);

@@ -103,7 +103,7 @@ enum {
  * @cpus: which CPUs to open, by number; each of them must have a buffer
  * @wake_bytes: how many unread bytes of a CPU end a wait, see tracemap_wait(); 0 for the
  *	instance's buffer_percent
- * @ahead_bytes: how much memory all these CPUs together may use for what
+ * @read_ahead_bytes: how much memory all these CPUs together may use for what
  *	tracemap_merge_next() reads ahead and tracemap_until_now() copies; 0 for 64 MiB
  */
 struct tracemap_options {
@@ -113,7 +113,7 @@ struct tracemap_options {
 	uint32_t nr_cpus;
 	const int *cpus;
 	uint64_t wake_bytes;
-	uint64_t ahead_bytes;
+	uint64_t read_ahead_bytes;
 };
 
 /**
@@ -319,7 +319,7 @@ int tracemap_cpu_next(struct tracemap_cpu *cpu, struct tracemap_record *rec);
  *
  * After the last event that was committed before the call, the handle returns -ENODATA,
  * although the writer goes on. The call copies the events up to there, as far as
- * @ahead_bytes of the options allows, so that the caller may take its time. It makes data
+ * @read_ahead_bytes of the options allows, so that the caller may take its time. It makes data
  * of records that were taken before invalid.
  *
  * Of an observer, events that the writer overwrites before they are copied are reported as
@@ -379,9 +379,9 @@ const char *tracemap_way_name(enum tracemap_way way);
  * @nr_subbufs: sub-buffers of the buffer
  * @subbuf_size: bytes of a sub-buffer
  * @epoch: changes when the buffer is emptied, which restarts all counts
- * @ahead: events that a merge has read ahead into this handle and not handed out; no
+ * @read_ahead: events that a merge has read ahead into this handle and not handed out; no
  *	other reader gets them. It leaves out the sub-buffer that is being handed out, one of
- *	each CPU: what is left of that is in @consumed, and neither handed out nor in @ahead
+ *	each CPU: what is left of that is in @consumed, and neither handed out nor in @read_ahead
  * @taken: how many of @consumed this handle has taken, whether or not the caller has seen them
  *	yet: what @consumed has grown by beyond that since the handle was opened, others have
  *	consumed. It goes on counting when the buffer is emptied. TRACEMAP_TAKEN_UNKNOWN from the
@@ -396,7 +396,7 @@ struct tracemap_figures {
 	uint32_t nr_subbufs;
 	uint32_t subbuf_size;
 	uint32_t epoch;
-	uint64_t ahead;
+	uint64_t read_ahead;
 	uint64_t taken;
 
 	/* private: room to grow, 0 */
@@ -414,13 +414,13 @@ struct tracemap_figures {
  * written, which @committed does not count yet. Where @consumed exceeds @committed for
  * that reason, the buffer counts as having none.
  *
- * Return: the number of events that no consumer has read, and those of @ahead
+ * Return: the number of events that no consumer has read, and those of @read_ahead
  */
 static inline uint64_t tracemap_figures_unread(const struct tracemap_figures *f)
 {
 	uint64_t passed = f->overwritten + f->consumed;
 
-	return f->ahead + (f->committed > passed ? f->committed - passed : 0);
+	return f->read_ahead + (f->committed > passed ? f->committed - passed : 0);
 }
 
 /**

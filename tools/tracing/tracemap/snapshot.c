@@ -96,7 +96,7 @@ static int open_buffers(struct snapshot *s, const struct snapshot_request *r)
 	o.way = TRACEMAP_OBSERVE;
 	o.nr_cpus = r->nr_cpus;
 	o.cpus = r->cpus;
-	o.ahead_bytes = size + size / 4 + AHEAD_MORE;
+	o.read_ahead_bytes = size + size / 4 + AHEAD_MORE;
 	ret = tracemap_open(&s->t, r->dir, &o);
 	return ret ? open_failed(ret, r, &o) : 0;
 }

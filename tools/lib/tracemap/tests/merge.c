@@ -220,7 +220,7 @@ static void test_filling(void)
 			printf("# by %s\n", w->name);
 		expect_eq(merged_take(&d), 0);
 		expect_eq(tracemap_cpu_figures(tracemap_get_cpu(d.t, 0), &f), 0);
-		expect(f.ahead > events * 3 / 4);
+		expect(f.read_ahead > events * 3 / 4);
 		tracemap_merge_flush(d.m);
 		expect_eq(merged_take(&d), 0);
 		expect_eq(d.of[0].seen, events);

@@ -15,7 +15,7 @@
  * batch.
  *
  * The memory is limited: the CPUs of a struct tracemap share one limit, and a CPU
- * opened alone has its own. A CPU may have up to AHEAD_SHARE times what is left free:
+ * opened alone has its own. A CPU may have up to READ_AHEAD_SHARE times what is left free:
  * a busy CPU gets most of it, and the others still find some.
  */
 #include <errno.h>
@@ -25,19 +25,19 @@
 #include "cpu.h"
 
 /* How many bytes of a CPU are copied before the next CPU has its turn */
-#define AHEAD_TURN	(1 << 20)
-#define AHEAD_SHARE	8
+#define READ_AHEAD_TURN	(1 << 20)
+#define READ_AHEAD_SHARE	8
 
 /**
- * struct ahead_batch - a batch that was read ahead
+ * struct read_ahead_batch - a batch that was read ahead
  * @next: the next one in the queue
  * @batch: the batch, whose iterator is on @bytes
  * @arrived: when it was fetched, by CLOCK_MONOTONIC, ns
  * @events: how many events are in it
  * @size: bytes of memory that it takes
  */
-struct ahead_batch {
-	struct ahead_batch *next;
+struct read_ahead_batch {
+	struct read_ahead_batch *next;
 	struct tracemap_batch batch;
 	uint64_t arrived;
 	uint32_t events;
@@ -45,35 +45,35 @@ struct ahead_batch {
 	unsigned char bytes[] __attribute__((aligned(8)));
 };
 
-static bool has_room(const struct ahead *a)
+static bool has_room(const struct read_ahead *a)
 {
-	const struct ahead_room *room = a->room;
+	const struct read_ahead_room *room = a->room;
 
-	return room->used < room->limit && a->used / AHEAD_SHARE <= room->limit - room->used;
+	return room->used < room->limit && a->used / READ_AHEAD_SHARE <= room->limit - room->used;
 }
 
-static void free_batch(struct ahead *a, struct ahead_batch *b)
+static void free_batch(struct read_ahead *a, struct read_ahead_batch *b)
 {
 	a->used -= b->size;
 	a->room->used -= b->size;
 	free(b);
 }
 
-static struct ahead_batch *new_batch(size_t length)
+static struct read_ahead_batch *new_batch(size_t length)
 {
-	return malloc(sizeof(struct ahead_batch) + length);
+	return malloc(sizeof(struct read_ahead_batch) + length);
 }
 
 /*
  * Copy the batch from @from on, which is at or before its iterator, to @b, which has
  * room for it. Memory of @b that is not needed is freed. Returns where @b is now.
  */
-static struct ahead_batch *copy_batch(struct ahead *a, struct ahead_batch *b,
+static struct read_ahead_batch *copy_batch(struct read_ahead *a, struct read_ahead_batch *b,
 				      const struct tracemap_batch *batch,
 				      const unsigned char *from)
 {
 	size_t length = batch->it.end - from;
-	struct ahead_batch *less = realloc(b, sizeof(*b) + length);
+	struct read_ahead_batch *less = realloc(b, sizeof(*b) + length);
 	struct subbuf_iter *it;
 
 	if (less)
@@ -115,8 +115,8 @@ static uint32_t settle(struct tracemap_cpu *cpu)
 /* Copy the batch in hand from @from on, unless it is a copy. Sets how far it has @moved. */
 static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved)
 {
-	struct ahead *a = &cpu->ahead;
-	struct ahead_batch *b;
+	struct read_ahead *a = &cpu->read_ahead;
+	struct read_ahead_batch *b;
 
 	if (cpu->in_hand == BATCH_NONE || a->out)
 		return 0;
@@ -133,7 +133,7 @@ static int move_in(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_
 	return 0;
 }
 
-static void add_to_queue(struct ahead *a, struct ahead_batch *b)
+static void add_to_queue(struct read_ahead *a, struct read_ahead_batch *b)
 {
 	if (a->last)
 		a->last->next = b;
@@ -144,9 +144,9 @@ static void add_to_queue(struct ahead *a, struct ahead_batch *b)
 }
 
 /* Append what the backend has fetched to the queue. Returns its size. */
-static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
+static int queue_batch(struct tracemap_cpu *cpu, struct read_ahead_batch *b)
 {
-	struct ahead *a = &cpu->ahead;
+	struct read_ahead *a = &cpu->read_ahead;
 
 	b = copy_batch(a, b, &cpu->batch, cpu->batch.it.next);
 	b->arrived = now_ns();
@@ -162,9 +162,11 @@ static int queue_batch(struct tracemap_cpu *cpu, struct ahead_batch *b)
  */
 static int fetch_to_queue(struct tracemap_cpu *cpu)
 {
-	struct ahead_batch *b = has_room(&cpu->ahead) ? new_batch(cpu->format.subbuf_size) : NULL;
+	struct read_ahead_batch *b = NULL;
 	int ret;
 
+	if (has_room(&cpu->read_ahead))
+		b = new_batch(cpu->format.subbuf_size);
 	if (!b)
 		return -ENOBUFS;
 	ret = tracemap__fetch_now(cpu);
@@ -179,13 +181,13 @@ static int fill_queue(struct tracemap_cpu *cpu)
 {
 	size_t copied = 0;
 
-	while (copied < AHEAD_TURN) {
+	while (copied < READ_AHEAD_TURN) {
 		int ret = fetch_to_queue(cpu);
 
 		if (ret == -ENOBUFS)
 			return ret;
 		if (ret < 0 && ret != -EINTR)
-			cpu->ahead.error = ret;
+			cpu->read_ahead.error = ret;
 		if (ret <= 0)
 			return 0;
 		copied += ret;
@@ -195,7 +197,7 @@ static int fill_queue(struct tracemap_cpu *cpu)
 
 int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, ptrdiff_t *moved)
 {
-	struct ahead *a = &cpu->ahead;
+	struct read_ahead *a = &cpu->read_ahead;
 	struct tracemap_batch in_hand;
 	int ret;
 
@@ -213,10 +215,10 @@ int tracemap__read_ahead(struct tracemap_cpu *cpu, const unsigned char *from, pt
 	return ret;
 }
 
-int tracemap__ahead_take(struct tracemap_cpu *cpu)
+int tracemap__read_ahead_take(struct tracemap_cpu *cpu)
 {
-	struct ahead *a = &cpu->ahead;
-	struct ahead_batch *b = a->first;
+	struct read_ahead *a = &cpu->read_ahead;
+	struct read_ahead_batch *b = a->first;
 	int error = a->error;
 
 	if (!b) {
@@ -233,23 +235,23 @@ int tracemap__ahead_take(struct tracemap_cpu *cpu)
 	return 1;
 }
 
-int tracemap__ahead_done(struct tracemap_cpu *cpu)
+int tracemap__read_ahead_done(struct tracemap_cpu *cpu)
 {
 	int ret = cpu->batch.it.corrupt ? -EBADMSG : 0;
 
-	free_batch(&cpu->ahead, cpu->ahead.out);
-	cpu->ahead.out = NULL;
+	free_batch(&cpu->read_ahead, cpu->read_ahead.out);
+	cpu->read_ahead.out = NULL;
 	/* The copy is freed, so the iterator must not point into it, wherever it stands. */
 	memset(&cpu->batch.it, 0, sizeof(cpu->batch.it));
 	return ret;
 }
 
-void tracemap__ahead_free(struct tracemap_cpu *cpu)
+void tracemap__read_ahead_free(struct tracemap_cpu *cpu)
 {
-	struct ahead *a = &cpu->ahead;
+	struct read_ahead *a = &cpu->read_ahead;
 
 	while (a->first) {
-		struct ahead_batch *b = a->first;
+		struct read_ahead_batch *b = a->first;
 
 		a->first = b->next;
 		free_batch(a, b);
