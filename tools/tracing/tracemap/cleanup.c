@@ -23,7 +23,6 @@
 #include "advice.h"
 #include "cleanup.h"
 #include "clock.h"
-#include "mappers.h"
 #include "read_file.h"
 #include "text_file.h"
 #include "trace_dat.h"
@@ -65,18 +64,6 @@ bool cleanup_stop_tracing(int top, const char *folder)
 	return is_off;
 }
 
-static void say_in_use(const struct cleanup *c)
-{
-	struct mapper user;
-
-	if (mappers_find_user(&user, c->folder))
-		say("%s/%s stays, with tracing off, as %s (PID %d) has a file of it open: when that has ended, rmdir %s/%s",
-		    c->top_name, c->folder, user.comm, user.pid, c->top_name, c->folder);
-	else
-		say("%s/%s stays, with tracing off, as a process has a file of it open: when that has ended, rmdir %s/%s",
-		    c->top_name, c->folder, c->top_name, c->folder);
-}
-
 /* Returns -EBUSY if a process had a file of it open all the time, @ms at most. */
 static int remove_folder(const struct cleanup *c, int ms)
 {
@@ -92,7 +79,8 @@ static int remove_folder(const struct cleanup *c, int ms)
 		wait = 2 * wait < LONGEST_WAIT_MS ? 2 * wait : LONGEST_WAIT_MS;
 	}
 	if (ret == -EBUSY && ms != AT_ONCE)
-		say_in_use(c);
+		say("%s/%s stays, with tracing off, as a process has a file of it open: when that has ended, rmdir %s/%s",
+		    c->top_name, c->folder, c->top_name, c->folder);
 	else if (ret && ret != -EBUSY)
 		complain(ABOUT_INSTANCE, ret, "%s/%s stays; rmdir removes it", c->top_name,
 			 c->folder);

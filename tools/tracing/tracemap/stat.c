@@ -5,8 +5,7 @@
  *
  * Reading the figures of a buffer that can be observed takes no system call.
  * Each table takes one call to wait and one to write. Every few seconds there
- * is a search for new CPUs and, if it is asked for, for other processes that
- * have mapped the buffers.
+ * is a search for new CPUs.
  */
 #include <errno.h>
 #include <stdio_ext.h>
@@ -35,7 +34,6 @@ struct options {
 	bool from_files;
 	bool json;
 	bool quiet;
-	bool verbose;
 	unsigned long long count;	/* 0: until told to stop */
 	double interval;
 };
@@ -88,7 +86,6 @@ static int open_watch(struct stat_run *run)
 {
 	int ret = 0;
 
-	run->w.looks_for_mappers = run->opt.verbose;
 	if (run->opt.all || !run->opt.nr_instances)
 		ret = watch_instance(run, SESSION_TOP, false);
 	if (!ret && run->opt.all)
@@ -102,76 +99,20 @@ static void close_watch(struct watch *w)
 {
 	for (unsigned int i = 0; i < w->nr; i++)
 		panel_close(&w->panels[i]);
-	mappers_free(&w->mappers);
 	free(w->panels);
-	free(w->first_cpu);
 }
 
-/* Every few seconds, look for new CPUs, and for other mappers if that is asked for. */
-
-static char *cpu_folder(const struct panel *p, const struct gauge *g)
-{
-	char *path;
-
-	if (asprintf(&path, "%s/per_cpu/cpu%d", p->dir, g->cpu) < 0)
-		return NULL;
-	return path;
-}
-
-static int number_folders(struct watch *w)
-{
-	unsigned int *first = realloc(w->first_cpu, w->nr * sizeof(*first)), nr = 0;
-
-	if (!first)
-		return -ENOMEM;
-	w->first_cpu = first;
-	for (unsigned int i = 0; i < w->nr; i++) {
-		first[i] = nr;
-		nr += w->panels[i].nr;
-	}
-	return nr;
-}
-
-static int look_for_mappers(struct watch *w)
-{
-	char **folders;
-	int nr, ret = 0;
-
-	if (!w->looks_for_mappers)
-		return 0;
-	nr = number_folders(w);
-	if (nr <= 0)
-		return nr;
-	folders = calloc(nr, sizeof(*folders));
-	for (unsigned int i = 0, n = 0; folders && i < w->nr; i++) {
-		for (unsigned int j = 0; j < w->panels[i].nr; j++) {
-			folders[n] = cpu_folder(&w->panels[i], &w->panels[i].gauges[j]);
-			ret = folders[n++] ? ret : -ENOMEM;
-		}
-	}
-	if (!ret)
-		ret = folders ? mappers_find(&w->mappers, folders, nr) : -ENOMEM;
-	for (int i = 0; folders && i < nr; i++)
-		free(folders[i]);
-	free(folders);
-	return ret;
-}
+/* Every few seconds, look for new CPUs. */
 
 static int do_chores(struct stat_run *run)
 {
-	int ret;
-
 	if (now_ns() < run->next_chores)
 		return 0;
 	for (unsigned int i = 0; run->next_chores && i < run->w.nr; i++) {
-		ret = panel_rescan(&run->w.panels[i]);
-		if (ret == -ENOMEM)
-			return complain(ABOUT_BUFFER, ret, "CPUs that came online");
+		if (panel_rescan(&run->w.panels[i]) == -ENOMEM)
+			return complain(ABOUT_BUFFER, ENOMEM, "CPUs that came online");
 	}
 	run->next_chores = now_ns() + CHORES_NS;
-	ret = look_for_mappers(&run->w);
-	if (ret < 0)
-		return complain(ABOUT_BUFFER, ret, "who has mapped the buffers");
 	return 0;
 }
 
@@ -207,12 +148,11 @@ static int flush(void)
 }
 
 /* One of several instances may be removed: only mapped ones have to stay. */
-static int drop_panel(struct watch *w, unsigned int nr)
+static void drop_panel(struct watch *w, unsigned int nr)
 {
 	panel_close(&w->panels[nr]);
 	w->nr--;
 	memmove(&w->panels[nr], &w->panels[nr + 1], (w->nr - nr) * sizeof(*w->panels));
-	return look_for_mappers(w);
 }
 
 static int read_panels(struct watch *w)
@@ -224,10 +164,10 @@ static int read_panels(struct watch *w)
 
 		if (ret && w->nr == 1)
 			return complain(ABOUT_INSTANCE, ret, "instance %s", w->panels[i].name);
-		if (!ret)
+		if (ret)
+			drop_panel(w, i);
+		else
 			i++;
-		else if (drop_panel(w, i) < 0)
-			return complain(ABOUT_INSTANCE, ENOMEM, "an instance went");
 	}
 	return 0;
 }
@@ -318,8 +258,6 @@ static const struct verb_option own_options[] = {
 	  .help = "do not say on standard error how the buffers are read" },
 	{ 0, "from-files", OPTION_FLAG, AT(from_files), NULL,
 	  .help = "do not observe: read per_cpu/cpuN/stats" },
-	{ 'v', "verbose", OPTION_FLAG, AT(verbose), NULL,
-	  .help = "also look in /proc for processes that have mapped the buffers" },
 	{ }
 };
 
@@ -357,8 +295,6 @@ static int run_stat(struct stat_run *run)
 
 	if (!ret)
 		ret = stop_on_signals();
-	if (!ret)
-		ret = do_chores(run);	/* what cannot be looked at belongs to the notes */
 	if (!ret && !run->opt.quiet)
 		stat_print_notes(stderr, &run->w);
 	if (!ret)

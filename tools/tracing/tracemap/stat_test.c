@@ -4,15 +4,11 @@
  * figures, rates, and what is printed of them.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -229,15 +225,8 @@ static bool says(const char *text)
 
 static void test_output(struct panel *p)
 {
-	struct mapper mappers[] = {
-		{ 6, 12, true, "e\33[2J\177\"x" }, { 6, 13, false, "other" },
-		{ 9, 14, false, "else" },
-	};
-	unsigned int first = 4;
-	struct watch w = {
-		.panels = p, .first_cpu = &first, .nr = 1, .looks_for_mappers = true,
-		.mappers = { .all = mappers, .nr = 3 },
-	};
+	struct panel panels[] = { *p, *p };
+	struct watch w = { .panels = p, .nr = 1 };
 
 	put_stats(BUSY, 10, 5, 13, 51200, 0);
 	read_after(p, 1000);
@@ -245,106 +234,31 @@ static void test_output(struct panel *p)
 	CHECK(says("\"instance\":\"some\",\"way\":\"stats\",\"we_map\":false,\"seconds\":1.000"));
 	CHECK(says("{\"cpu\":4001,\"fill\":0.5000,\"events_per_second\":null"));
 	CHECK(says("\"events\":15,\"overwritten\":5,\"dropped\":13,\"lost\":13"));
-	CHECK(says("\"reset\":true,\"mapped_by\":[{\"pid\":12,\"comm\":\"e\\u001b[2J\\u007f\\\"x\","
-		   "\"live\":true},{\"pid\":13,\"comm\":\"other\",\"live\":false}]}],\"total\""));
+	CHECK(says("\"reset\":true}],\"total\""));
 	CHECK(says("{\"cpu\":4000,\"fill\":0.0100,\"events_per_second\":0.0"));
 	print(stat_print_table, &w);
-	CHECK(says("  mapped-by\n"));
-	CHECK(says("some     4001  50.0     reset     reset   reset        13           5         15"
-		   "  e?[2J?\"x[12]+live other[13]\n"));
-	CHECK(says("some     4000   1.0         0 ") && says(" 1  -\n"));
+	CHECK(says("some     4001  50.0     reset     reset   reset        13           5         15\n"));
+	CHECK(says("some     4000   1.0         0 ") && says("          1\n"));
 	CHECK(says("some     all  50.0         0 ") && says(" 16\n\n"));
-}
-
-/* Processes are not looked for: nothing is said of them. Long names have a wide column. */
-static void test_without_mappers(const struct panel *p)
-{
-	struct panel panels[] = { *p, *p };
-	struct watch w = { .panels = panels, .nr = 2 };
-
+	/* Long names have a wide column. */
+	w = (struct watch){ .panels = panels, .nr = 2 };
 	panels[1].name = "some_long_name";
 	print(stat_print_table, &w);
 	CHECK(says("       cpu fill%") && says("     events\n") && says("         15\n"));
 	CHECK(says("some           4001  50.0 ") && says("some_long_name all  50.0 "));
-	print(stat_print_json, &w);
-	CHECK(says("\"reset\":true}],\"total\"") && !strstr(printed, "mapped_by"));
 }
 
-/* How the figures are read, and what that means: each once, whatever the number of instances. */
+/* How the figures are read, and what that means */
 static void test_notes(const struct panel *p)
 {
-	struct panel panels[] = { *p, *p, *p };
-	struct watch w = { .panels = panels, .nr = 3 };
-	static const char estimates[] =
-		"tracemap: Fill and bytes/s are estimates: from the length of the unread events.\n";
-	char wanted[1024];
+	struct panel panels[] = { *p, *p };
+	struct watch w = { .panels = panels, .nr = 2 };
 
 	panels[1].name = "second";
-	panels[2].name = "third";
-	snprintf(wanted, sizeof(wanted), "%s%s",
-		 "tracemap: read from per_cpu/cpuN/stats, as asked for.\n", estimates);
-	CHECK(!strcmp(print(stat_print_notes, &w), wanted));
 	panels[1].why = EBUSY;
-	w.looks_for_mappers = true;
-	w.mappers.some_hidden = true;
-	snprintf(wanted, sizeof(wanted), "%s%s%s%s%s",
-		 "tracemap: some, third: read from per_cpu/cpuN/stats, as asked for.\n", estimates,
-		 "tracemap: Not every process could be asked what it maps: ",
-		 geteuid() ? "run as root.\n" : "a container refuses it to root.\n",
-		 "tracemap: second: read from per_cpu/cpuN/stats: a snapshot uses the buffer.\n");
-	CHECK(!strcmp(print(stat_print_notes, &w), wanted));
-}
-
-#define MANY_PAGES	32768
-
-static unsigned int nr_getpid;
-__typeof__(getpid) __real_getpid;
-
-pid_t __wrap_getpid(void)
-{
-	nr_getpid++;
-	return __real_getpid();
-}
-
-/* How many bytes this process has read, and by how many system calls */
-static void reads(unsigned long long *bytes, unsigned long long *calls)
-{
-	FILE *io = fopen("/proc/self/io", "re");
-
-	*bytes = 0;
-	*calls = 0;
-	CHECK(!io || fscanf(io, "rchar: %llu wchar: %*u syscr: %llu", bytes, calls) == 2);
-	if (io)
-		fclose(io);
-}
-
-/*
- * A walk through the processes reads as much at once as the kernel gives, a page. Of a small
- * process that is less.
- */
-static void test_mappers(void)
-{
-	const size_t page = sysconf(_SC_PAGESIZE);
-	char *pages = mmap(NULL, MANY_PAGES * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char folder[] = "/no/such/cpu0", *folders[] = { folder };
-	unsigned long long bytes[2], calls[2];
-	struct mappers found = { .nr = 0 };
-	pid_t child;
-
-	CHECK(pages != MAP_FAILED);
-	for (unsigned int i = 0; i < MANY_PAGES; i += 2)
-		CHECK(!mprotect(pages + i * page, page, PROT_READ));
-	child = fork();
-	while (!child && !prctl(PR_SET_PDEATHSIG, SIGKILL))
-		pause();
-	reads(&bytes[0], &calls[0]);
-	nr_getpid = 0;
-	CHECK(child > 0 && !mappers_find(&found, folders, 1) && !found.nr && nr_getpid == 1);
-	reads(&bytes[1], &calls[1]);
-	CHECK((calls[1] - calls[0]) * 1000 < bytes[1] - bytes[0] || !bytes[1]);
-	CHECK(!kill(child, SIGKILL) && waitpid(child, NULL, 0) == child);
-	CHECK(!munmap(pages, MANY_PAGES * page));
-	mappers_free(&found);
+	print(stat_print_notes, &w);
+	CHECK(says("tracemap: instance some: read from per_cpu/cpuN/stats, as asked for. Fill "));
+	CHECK(says("\ntracemap: instance second: read from per_cpu/cpuN/stats: a snapshot uses the "));
 }
 
 int main(int argc, char **argv)
@@ -360,11 +274,9 @@ int main(int argc, char **argv)
 	test_lost(&panel);
 	test_reset(&panel);
 	test_output(&panel);
-	test_without_mappers(&panel);
 	test_notes(&panel);
 	test_swap(&panel);
 	test_bytes(&panel);
-	test_mappers();
 	panel_close(&panel);
 	free(printed);
 	snprintf(command, sizeof(command), "rm -rf %s", top);
