@@ -20,21 +20,10 @@ struct events {
 	size_t nr;
 };
 
-/* Add a name that the list has not. Returns 0 or -ENOMEM. */
-int events_add(struct events *list, const char *name);
-
-#define NEAR_LENGTH	300
-
-/*
- * Set @text to "; near is: " and the name out of @all that is most like @pattern, or to nothing.
- * The events of a system follow each other.
- */
-void events_near(const struct events *all, const char *pattern, char *text, size_t size);
-
 /*
  * Find what @pattern names: "system:event", "system" or "event", with globs in either part.
- * Nothing is changed. Returns 0, or a negative errno after telling the user which names are
- * similar. Call events_free() in either case.
+ * Nothing is changed. Returns 0, or a negative errno that was reported. Call events_free() in
+ * either case.
  */
 int events_find(struct events *found, struct session *session, const char *pattern);
 void events_free(struct events *list);

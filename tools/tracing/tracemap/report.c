@@ -559,27 +559,6 @@ static int choose(struct report *r, struct tep_event *event, const char *name, c
 	return ret;
 }
 
-static void full_name(const struct tep_event *event, char *name, size_t size)
-{
-	snprintf(name, size, "%s:%s", event->system, event->name);
-}
-
-static void say_none(const struct report *r, struct tep_event **list, const char *wanted)
-{
-	struct events all = { };
-	char name[512], near[NEAR_LENGTH];
-
-	for (int i = 0; list && list[i]; i++) {
-		full_name(list[i], name, sizeof(name));
-		if (events_add(&all, name))
-			break;
-	}
-	events_near(&all, wanted, near, sizeof(near));
-	say("-e %s: %s knows no such event%s; --stats lists what it has", wanted, r->opt.file,
-	    near);
-	events_free(&all);
-}
-
 static int select_event(struct report *r, struct tep_handle *tep,
 			const struct selection_event *wanted)
 {
@@ -590,7 +569,7 @@ static int select_event(struct report *r, struct tep_handle *tep,
 	for (int i = 0; list && list[i] && !ret; i++) {
 		char name[512];
 
-		full_name(list[i], name, sizeof(name));
+		snprintf(name, sizeof(name), "%s:%s", list[i]->system, list[i]->name);
 		if (!events_match(name, wanted->name) || list[i]->id >= NR_IDS)
 			continue;
 		found++;
@@ -598,7 +577,7 @@ static int select_event(struct report *r, struct tep_handle *tep,
 	}
 	if (ret || found)
 		return ret;
-	say_none(r, list, wanted->name);
+	say("-e %s: %s knows no such event; --stats lists what it has", wanted->name, r->opt.file);
 	return -ENOENT;
 }
 
