@@ -56,7 +56,7 @@ static void merge(struct histogram *to, const struct histogram *from)
 		to->buckets[i] += from->buckets[i];
 }
 
-/* ---- The heat map ---- */
+/* ---- Ranges ---- */
 
 uint64_t latency_row_begin(unsigned int row)
 {
@@ -166,7 +166,7 @@ void latency_end(struct latency *l, uint64_t key, uint64_t ts)
 	value = ts - start->ts;
 	remove_start(l, start);
 	histogram_add(&l->fresh, value);
-	l->columns[l->nr_columns % LATENCY_COLUMNS][latency_row(value)]++;
+	l->fresh_rows[latency_row(value)]++;
 }
 
 void latency_forget(struct latency *l)
@@ -183,8 +183,8 @@ void latency_tick(struct latency *l)
 	merge(&l->all, &l->fresh);
 	l->last = l->fresh;
 	memset(&l->fresh, 0, sizeof(l->fresh));
-	l->nr_columns++;
-	memset(l->columns[l->nr_columns % LATENCY_COLUMNS], 0, sizeof(l->columns[0]));
+	memcpy(l->rows, l->fresh_rows, sizeof(l->rows));
+	memset(l->fresh_rows, 0, sizeof(l->fresh_rows));
 }
 
 void latency_free(struct latency *l)

@@ -15,9 +15,8 @@
 /* The largest number of starts that wait for an end: further ones are dropped */
 #define LATENCY_PENDING		(1 << 20)
 
-/* The rows of a heat map begin at 1, 2, 5, 10, 20 and so on, up to 5e12 ns. */
+/* The ranges of the histogram begin at 1, 2, 5, 10, 20 and so on, up to 5e12 ns. */
 #define LATENCY_ROWS		39
-#define LATENCY_COLUMNS		128
 
 /**
  * struct histogram - how often which latencies were
@@ -44,8 +43,8 @@ struct latency_start {
  * @all: latencies up to the last latency_tick()
  * @last: those of the interval that this call has ended
  * @fresh: those since then
- * @columns: a ring of intervals: how many latencies each row of the heat map has
- * @nr_columns: how many intervals there were
+ * @rows: of @last, how many are in each range of the histogram
+ * @fresh_rows: the same of @fresh
  * @replaced: starts that were followed by another start of their key
  * @unstarted: ends without a start
  * @forgotten: starts whose end may have been lost, or for which there was no room
@@ -53,8 +52,7 @@ struct latency_start {
  */
 struct latency {
 	struct histogram all, last, fresh;
-	uint32_t columns[LATENCY_COLUMNS][LATENCY_ROWS];
-	unsigned int nr_columns;
+	uint32_t rows[LATENCY_ROWS], fresh_rows[LATENCY_ROWS];
 	uint64_t replaced, unstarted, forgotten;
 	unsigned int nr;
 
@@ -79,7 +77,7 @@ void histogram_add(struct histogram *h, uint64_t value);
 /* The value that @percent of all do not exceed, at most a 64th too large; 0 without values */
 uint64_t histogram_quantile(const struct histogram *h, double percent);
 
-/* The row of the heat map that has @value, and where a row begins. */
+/* The range that has @value, and where a range begins. */
 unsigned int latency_row(uint64_t value);
 uint64_t latency_row_begin(unsigned int row);
 

@@ -23,23 +23,16 @@ enum screen_key {
 	KEY_PAGE_DOWN,
 	KEY_HOME,
 	KEY_END,
-	KEY_ESCAPE,
 };
 
-enum screen_colour {
-	COLOUR_NONE,
-	COLOUR_BOLD,
-	COLOUR_REVERSE,
-	COLOUR_RED,
-	COLOUR_GREEN,
-	COLOUR_YELLOW,
-};
+/* How what follows is shown, up to the next one, or to the end of the line */
+#define SCREEN_PLAIN	"\033[0m"
+#define SCREEN_BOLD	"\033[1m"
+#define SCREEN_REVERSE	"\033[7m"
 
 struct screen {
 	int rows;
 	int cols;
-	bool colours;
-	int signals;		/* a descriptor to wait for */
 
 	/* private: */
 	FILE *out;		/* writes to @line, the present line */
@@ -54,21 +47,12 @@ struct screen {
 /* Whether standard output is a terminal that can show a picture. */
 bool screen_is_there(void);
 
-/*
- * Returns a negative errno if standard output is not a terminal, or cannot be set up. From
- * then on the signals that concern the screen are blocked, and make @signals readable.
- */
+/* Returns 0 or a negative errno. */
 int screen_open(struct screen *s);
 void screen_close(void);
 
-/* Do what the signals at @signals ask for: stop and go on as the shell says, or redraw. */
-void screen_take_signals(struct screen *s);
-
-/* Lines of help on the keys that every screen has, and a blank one; the last is NULL. */
-extern const char *const screen_help[];
-
-/* Handle a key that scrolls or redraws. @from is how many rows are scrolled away. */
-void screen_scroll(struct screen *s, int key, int *from);
+/* Get the size, which may be another one at each picture. */
+void screen_measure(struct screen *s);
 
 /*
  * Draw a picture: screen_begin() returns a stream, to which the caller writes lines and ends
@@ -78,9 +62,6 @@ FILE *screen_begin(struct screen *s);
 void screen_line_end(struct screen *s);
 int screen_rows_left(const struct screen *s);
 int screen_show(struct screen *s);
-
-/* Set the colour up to the next one, or to the end of the line; not with NO_COLOR. */
-void screen_colour(struct screen *s, enum screen_colour colour);
 
 /* Returns a key that was pressed, KEY_NONE if none was, -ENODATA if none can come any more. */
 int screen_key(void);

@@ -2,9 +2,7 @@
 /*
  * Draw a sparkline.
  */
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "spark.h"
 
@@ -24,25 +22,12 @@ static unsigned int level(double part, unsigned int levels)
 }
 
 /* A character for @part, from 0 to 1, of the height of a bar. */
-static const char *bar(double part, bool utf8)
+static char bar(double part)
 {
-	static const char *const bars[] = {
-		" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"
-	};
-	static const char *const ascii[] = { " ", "_", ".", "-", "=", "+", "*", "%", "#" };
-
-	return (utf8 ? bars : ascii)[level(part, 8)];
+	return " _.-=+*%#"[level(part, 8)];
 }
 
-const char *spark_shade(double part, bool utf8)
-{
-	static const char *const shades[] = { " ", "░", "▒", "▓", "█" };
-	static const char *const ascii[] = { " ", ".", "+", "*", "#" };
-
-	return (utf8 ? shades : ascii)[level(part, 4)];
-}
-
-void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8)
+void spark_print(FILE *to, const struct spark *s, unsigned int width)
 {
 	unsigned int nr = s->nr < SPARK_VALUES ? s->nr : SPARK_VALUES;
 	float most = 0;
@@ -55,24 +40,7 @@ void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8)
 	}
 	fprintf(to, "%*s", (int)(width - nr), "");
 	for (unsigned int i = s->nr - nr; i != s->nr; i++)
-		fputs(bar(most > 0 ? s->values[i % SPARK_VALUES] / most : 0, utf8), to);
-}
-
-/* Find the character set as the C library does, whether or not the locale is installed. */
-bool spark_utf8(void)
-{
-	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-	for (unsigned int i = 0; i < 3; i++) {
-		const char *value = getenv(variables[i]);
-
-		if (!value || !*value)
-			continue;
-		value = strchr(value, '.');
-		return value && (!strncasecmp(value, ".UTF-8", 6) ||
-				 !strncasecmp(value, ".utf8", 5));
-	}
-	return false;
+		fputc(bar(most > 0 ? s->values[i % SPARK_VALUES] / most : 0), to);
 }
 
 struct spark_number spark_number(double value)

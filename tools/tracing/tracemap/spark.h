@@ -27,13 +27,7 @@ void spark_add(struct spark *s, double value);
  * Print the last @width values, the oldest first, as one character each, whose height is
  * relative to the largest of them. Blanks stand for values that are still to come.
  */
-void spark_print(FILE *to, const struct spark *s, unsigned int width, bool utf8);
-
-/* A character for @part, from 0 to 1: of how dark a cell is. */
-const char *spark_shade(double part, bool utf8);
-
-/* Whether the environment says that the terminal shows UTF-8. */
-bool spark_utf8(void);
+void spark_print(FILE *to, const struct spark *s, unsigned int width);
 
 /* A value as four digits and a unit, such as 987, 12.3k, 4.56M; "-" if it is negative. */
 struct spark_number {

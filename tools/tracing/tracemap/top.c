@@ -400,7 +400,10 @@ static int print(struct top *top)
 
 static int show(struct top *top)
 {
-	return top->form == FORM_SCREEN ? top_draw(&top->screen, &top->view) : print(top);
+	if (top->form != FORM_SCREEN)
+		return print(top);
+	screen_measure(&top->screen.screen);
+	return top_draw(&top->screen, &top->view);
 }
 
 static void end_interval(struct top *top)
@@ -442,16 +445,8 @@ static void take_key(struct top *top)
 		top->keys = false;
 	else
 		top->quit = !top_key(&top->screen, &top->view, key);
-}
-
-/* Whether there was something. */
-static bool take_input(struct top *top, const struct pollfd *signals, const struct pollfd *keys)
-{
-	if (signals->revents)
-		screen_take_signals(&top->screen.screen);
-	if (keys->revents)
-		take_key(top);
-	return signals->revents || keys->revents;
+	if (!top->quit)
+		top->out_error = show(top);
 }
 
 /*
@@ -461,18 +456,17 @@ static bool take_input(struct top *top, const struct pollfd *signals, const stru
 static void look_around(struct top *top, struct tracemap *t, int ms)
 {
 	struct pollfd fds[] = {
-		{ .fd = top->screen.screen.signals, .events = POLLIN },
 		{ .fd = top->keys ? STDIN_FILENO : -1, .events = POLLIN },
 		{ .fd = STDOUT_FILENO, .events = 0 },	/* its reader may go */
 	};
-	int ret = loop_wait(&top->loop, t, fds, 3, ms);
+	int ret = loop_wait(&top->loop, t, fds, 2, ms);
 
 	if (ret < 0)
 		reading_failed(top, -1, ret);
-	if (fds[2].revents & (POLLERR | POLLHUP))
+	if (fds[1].revents & (POLLERR | POLLHUP))
 		top->out_error = -EPIPE;
-	else if (take_input(top, &fds[0], &fds[1]) && top->form == FORM_SCREEN && !top->quit)
-		top->out_error = show(top);
+	else if (fds[0].revents)
+		take_key(top);
 }
 
 /* Beside a writer that never pauses there is no wait in which keys would be looked at. */
@@ -834,7 +828,6 @@ static int open_form(struct top *top)
 {
 	int ret;
 
-	top->screen.screen.signals = -1;
 	top->form = top->opt.json ? FORM_JSON : FORM_ROWS;
 	/*
 	 * What the user's command prints would be in the picture. And with a number of tables
@@ -848,7 +841,6 @@ static int open_form(struct top *top)
 	ret = screen_open(&top->screen.screen);
 	if (ret)
 		return complain(ABOUT_OUTPUT, ret, "the screen");
-	top->screen.utf8 = spark_utf8();
 	top->form = FORM_SCREEN;
 	top->keys = true;
 	return 0;
@@ -1011,7 +1003,7 @@ static const struct verb_options verb = {
 	"  tracemap top --between sched:sched_waking sched:sched_switch --key pid=next_pid\n"
 	"\n",
 	.end =
-	"\nOn the screen: ? helps, q quits. NO_COLOR is respected.\n"
+	"\nOn the screen: ? helps, q quits.\n"
 	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage.\n",
 	.command = true,
 	.groups = {

@@ -31,7 +31,6 @@ enum top_by {
  * @lost: events that were lost up to then
  * @lost_more: whether more were lost, and it is not known how many
  * @order: how the rows are sorted
- * @filter: a part of a name, which the rows have to have; "" for all
  * @limit: how many rows are printed at most
  */
 struct top_view {
@@ -46,15 +45,11 @@ struct top_view {
 	uint64_t events, lost;
 	bool lost_more;
 	enum counts_order order;
-	char filter[64];
 	unsigned int limit;
 };
 
 /* Name and sort the rows, at the end of an interval. */
 void top_prepare(struct top_view *v);
-
-/* Whether the name of a row has the filter in it, in upper or lower case. */
-bool top_is_wanted(const struct top_view *v, const struct count *count);
 
 /* Of all events, in percent. */
 double top_share(const struct top_view *v, const struct count *count);
@@ -82,14 +77,11 @@ void top_print_json(FILE *to, const struct top_view *v);
  * @screen: the screen
  * @from: how many rows are scrolled away
  * @help: whether the help is shown
- * @typing: whether the filter is being typed
- * @utf8: whether the terminal shows UTF-8
  */
 struct top_screen {
 	struct screen screen;
 	int from;
-	bool help, typing;
-	bool utf8;
+	bool help;
 };
 
 /* Returns 0 or a negative errno. */

@@ -106,11 +106,6 @@ void top_prepare(struct top_view *v)
 	counts_sort(c, v->order);
 }
 
-bool top_is_wanted(const struct top_view *v, const struct count *count)
-{
-	return !*v->filter || (count->name && strcasestr(count->name, v->filter));
-}
-
 /* ---- Figures ---- */
 
 double top_share(const struct top_view *v, const struct count *count)
@@ -165,12 +160,8 @@ static void print_counts(FILE *to, const struct top_view *v, const char *clock)
 {
 	const struct counts *c = &v->counts;
 
-	for (unsigned int i = 0, printed = 0; i < c->nr && printed < v->limit; i++) {
-		if (!top_is_wanted(v, c->list[i]))
-			continue;
+	for (unsigned int i = 0; i < c->nr && i < v->limit; i++)
 		print_row(to, v, clock, c->list[i], c->list[i]->name ? c->list[i]->name : "?");
-		printed++;
-	}
 	if (c->keyless.total)
 		print_row(to, v, clock, &c->keyless, "(without it)");
 	if (c->others.total)
@@ -279,16 +270,13 @@ static void json_counts(FILE *to, const struct top_view *v)
 	fprintf(to, ",\"by\":");
 	json_string(to, v->key);
 	fputs(",\"rows\":[", to);
-	for (unsigned int i = 0, printed = 0; i < c->nr && printed < v->limit; i++) {
-		if (!top_is_wanted(v, c->list[i]))
-			continue;
+	for (unsigned int i = 0; i < c->nr && i < v->limit; i++) {
 		fprintf(to, "%s{", comma);
 		json_key(to, v, c->list[i]);
 		fputc(',', to);
 		json_figures(to, v, c->list[i]);
 		fputc('}', to);
 		comma = ",";
-		printed++;
 	}
 	fprintf(to, "],\"without\":%" PRIu64 ",\"uncounted\":%" PRIu64 ",\"all\":{",
 		c->keyless.total, c->others.total);
@@ -308,18 +296,17 @@ static void json_histogram(FILE *to, const char *name, const struct histogram *h
 	fputc('}', to);
 }
 
-/* What the interval has in the rows of the heat map, by where these begin. */
+/* What the interval has in each range, by where that begins. */
 static void json_rows(FILE *to, const struct latency *l)
 {
-	const uint32_t *column = l->columns[(l->nr_columns - 1) % LATENCY_COLUMNS];
 	const char *comma = "";
 
 	fputs(",\"histogram\":[", to);
-	for (unsigned int i = 0; l->nr_columns && i < LATENCY_ROWS; i++) {
-		if (!column[i])
+	for (unsigned int i = 0; i < LATENCY_ROWS; i++) {
+		if (!l->rows[i])
 			continue;
 		fprintf(to, "%s{\"from\":%" PRIu64 ",\"count\":%u}", comma,
-			i ? latency_row_begin(i) : 0, column[i]);
+			i ? latency_row_begin(i) : 0, l->rows[i]);
 		comma = ",";
 	}
 	fputc(']', to);

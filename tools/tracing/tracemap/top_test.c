@@ -205,7 +205,7 @@ static void test_rows(void)
 /* Starts and ends of many keys, against a plain table of them. */
 static void test_matching(void)
 {
-	static uint64_t since[NR_KEYS], sum, pairs, replaced, unstarted, max;
+	static uint64_t since[NR_KEYS], pairs, replaced, unstarted, max;
 	struct latency *l = calloc(1, sizeof(*l));
 	unsigned int waiting = 0;
 
@@ -232,13 +232,8 @@ static void test_matching(void)
 	latency_tick(l);
 	for (unsigned int i = 0; i < NR_KEYS; i++)
 		waiting += !!since[i];
-	for (unsigned int i = 0; i < LATENCY_COLUMNS; i++) {
-		for (unsigned int j = 0; j < LATENCY_ROWS; j++)
-			sum += l->columns[i][j];
-	}
 	CHECK(l->all.nr == pairs && l->all.max == max && l->replaced == replaced);
 	CHECK(l->unstarted == unstarted && l->nr == waiting && !l->forgotten);
-	CHECK(sum > 0 && sum < pairs);
 	latency_free(l);
 	free(l);
 }
@@ -532,7 +527,7 @@ static void test_event_lines(struct tracemap_decoder *d)
 	CHECK(says("          4.0              8  20.00  ftrace:print\n"));
 	CHECK(!strstr(printed, "unknown event 77") && says("20.0             40 100.00  (all)\n"));
 	CHECK(says("  (of more than can be counted)"));
-	strcpy(v.filter, "SOME");
+	v.limit = 1;
 	print(&v, true);
 	CHECK(says("\"instance\":\"mine\",\"way\":\"observe\",\"seconds\":2.000,\"events\":40,"
 		   "\"lost\":3,\"lost_more\":false,\"by\":\"event\",\"rows\":[{\"id\":100,"
@@ -628,7 +623,7 @@ static bool spark_is(const char *wanted, unsigned int width, unsigned int nr, ..
 	while (nr--)
 		spark_add(&s, va_arg(values, int));
 	va_end(values);
-	spark_print(to, &s, width, false);
+	spark_print(to, &s, width);
 	CHECK(!fclose(to));
 	is = !strcmp(text, wanted);
 	free(text);
@@ -645,14 +640,6 @@ static void test_sparks(void)
 	CHECK(!strcmp(spark_number(-1).text, "-") && !strcmp(spark_number(1234567).text, "1.23M"));
 	CHECK(!strcmp(top_time(999).text, "999ns") && !strcmp(top_time(12345).text, "12.3us"));
 	CHECK(!strcmp(top_time(5000000000).text, "5.00s") && !strcmp(top_time(0).text, "0ns"));
-	unsetenv("LC_ALL");
-	unsetenv("LC_CTYPE");
-	setenv("LANG", "de_DE.UTF-8", 1);
-	CHECK(spark_utf8());
-	setenv("LC_ALL", "C", 1);
-	CHECK(!spark_utf8());
-	setenv("LC_ALL", "C.utf8", 1);
-	CHECK(spark_utf8());
 }
 
 /* ---- The screen ---- */
@@ -695,7 +682,7 @@ static bool fits(int cols, int rows)
 
 static void test_screen(struct tracemap_decoder *d)
 {
-	struct top_screen ts = { .screen = { .rows = 10, .cols = 80 }, .utf8 = true };
+	struct top_screen ts = { .screen = { .rows = 10, .cols = 80 } };
 	struct top_view v = {
 		.instance = "mine", .way = "observe", .by = TOP_BY_FIELD, .key = "medium",
 		.decoder = d, .seconds = 1, .events = 210, .limit = 100,
@@ -706,7 +693,7 @@ static void test_screen(struct tracemap_decoder *d)
 	counts_tick(&v.counts);
 	top_prepare(&v);
 	draw(&ts, &v);
-	CHECK(says("mine, observe: 210 events") && says("█"));
+	CHECK(says("mine, observe: 210 events") && says("#"));
 	CHECK(says("1020") && !strstr(printed, "1001"));
 	CHECK(fits(80, 10));
 	CHECK(top_key(&ts, &v, KEY_END));
@@ -719,14 +706,7 @@ static void test_screen(struct tracemap_decoder *d)
 	CHECK(top_key(&ts, &v, 'n') && top_key(&ts, &v, KEY_HOME));
 	draw(&ts, &v);
 	CHECK(says("sorted by name") && says("1001") && !strstr(printed, "1020"));
-	for (const char *at = "/101\177\1775"; *at; at++)
-		CHECK(top_key(&ts, &v, *at));
-	CHECK(top_key(&ts, &v, 'q') && ts.typing);	/* it is a letter now */
-	CHECK(top_key(&ts, &v, '\b') && top_key(&ts, &v, '\n') && !ts.typing);
-	CHECK(!strcmp(v.filter, "15"));
-	draw(&ts, &v);
-	CHECK(says("filter: 15") && says("1015") && !strstr(printed, "1001"));
-	CHECK(top_key(&ts, &v, KEY_ESCAPE) && !*v.filter && !top_key(&ts, &v, 'q'));
+	CHECK(!top_key(&ts, &v, 'q'));
 	for (ts.screen.cols = 12; ts.screen.cols < 100; ts.screen.cols += 7) {
 		draw(&ts, &v);
 		CHECK(fits(ts.screen.cols, 10));
@@ -737,11 +717,11 @@ static void test_screen(struct tracemap_decoder *d)
 	CHECK(top_key(&ts, &v, 'r'));
 	ts.screen.cols = 52;
 	draw(&ts, &v);
-	CHECK(says("█\033[0m 18446744073709551615\033") && fits(52, 10));
+	CHECK(says("# 18446744073709551615\033") && fits(52, 10));
 	counts_free(&v.counts);
 }
 
-static void test_heat(void)
+static void test_latency_screen(void)
 {
 	struct top_screen ts = { .screen = { .rows = 40, .cols = 60 } };
 	struct top_view v = {
@@ -750,12 +730,11 @@ static void test_heat(void)
 	};
 
 	draw(&ts, &v);
-	CHECK(says("a:b to c:d by pid") && says("  2.00ms  .") && says("    50ns #"));
-	CHECK(says("     2ns ") && says("     0ns ") && !strstr(printed, "5.00ms"));
+	CHECK(says("a:b to c:d by pid"));
 	CHECK(says("interval        1   2.00ms") && says("1 waiting") && fits(60, 40));
 	CHECK(top_key(&ts, &v, '?'));
 	draw(&ts, &v);
-	CHECK(says("this help") && says("heat map") && !strstr(printed, "waiting") && fits(60, 40));
+	CHECK(says("this help") && says("Replaced are") && !strstr(printed, "waiting") && fits(60, 40));
 	CHECK(top_key(&ts, &v, 'x') && !ts.help);
 	latency_free(v.latency);
 	free(v.latency);
@@ -788,7 +767,7 @@ int main(void)
 	test_latency_lines();
 	test_sparks();
 	test_screen(d);
-	test_heat();
+	test_latency_screen();
 	free(printed);
 	tracemap_decoder_free(d);
 	tep_free(tep);
