@@ -263,15 +263,9 @@ static int open_pipe(struct run *run)
 	return run->request->piped && run->end.pipe < 0 ? run->end.pipe : 0;
 }
 
-/* Before anything is changed in the instance. The file itself is made last. */
-static int check_output(const struct run *run)
-{
-	return run->request->piped ? 0 : recording_check(run->request->output, true);
-}
-
 static int open_all(struct run *run)
 {
-	int ret = open_pipe(run) ?: check_output(run);
+	int ret = open_pipe(run);
 
 	if (!ret)
 		ret = selection_open(&run->request->selection, &run->session, &run->loop.child,

@@ -192,30 +192,10 @@ static int check_replaced(const char *path)
 	return ret;
 }
 
-/* The files that have the data of the CPUs until the recording has ended */
-static int check_parts(const char *path)
-{
-	for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
-		char *part = trace_dat_part_path(path, cpu);
-		int ret = 0;
-
-		if (!part)
-			return recording_refused(-ENOMEM, path, NULL);
-		if (!faccessat(AT_FDCWD, part, F_OK, AT_SYMLINK_NOFOLLOW))
-			ret = recording_refused(-EEXIST, path, part);
-		free(part);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-int recording_check(const char *path, bool has_parts)
+int recording_check(const char *path)
 {
 	int ret = check_new(path) ?: check_replaced(path);
 
-	if (!ret && has_parts)
-		return check_parts(path);
 	if (!ret && trace_dat_is_unfinished(path))
 		ret = -EEXIST;
 	return ret ? recording_refused(ret, path, NULL) : 0;

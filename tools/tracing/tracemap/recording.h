@@ -38,10 +38,10 @@ int recording_open(struct recording *r, struct tracemap *t, const char *dir, con
 void recording_close(struct recording *r);
 
 /*
- * Whether a file could be made by this name, or replaced; if @has_parts, one that is recorded
- * into. Leaves it as it is. Returns 0, or a negative errno that was reported.
+ * Whether a whole file could be written by this name, or replaced. Leaves it as it is. Returns 0,
+ * or a negative errno that was reported.
  */
-int recording_check(const char *path, bool has_parts);
+int recording_check(const char *path);
 
 /*
  * Say why there can be no recording of this name, and what to do. @in_the_way: for -EEXIST, the

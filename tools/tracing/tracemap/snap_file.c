@@ -278,7 +278,7 @@ int snap_data_check(const char *path)
 	if (!strcmp(path, "-"))
 		return 0;
 	if (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		return recording_check(path, false);
+		return recording_check(path);
 	if (!faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
 		return 0;
 	return recording_refused(-errno, path, NULL);
@@ -338,7 +338,7 @@ int snap_data_write(const struct snap_data *d, const char *path)
 			close(fd);
 		return ret;
 	}
-	ret = recording_check(path, false);
+	ret = recording_check(path);
 	if (ret)
 		return ret;
 	ret = write_regular(d, path, false);
