@@ -33,7 +33,6 @@
  * @tracefs: where it is, NULL if it is not there
  * @error: an errno: why only this much is known; 0: the rest is true
  * @tried: an errno: what stream and record need beside buffers does not work
- * @existing: without an instance of its own, the user may read one that is there
  * @functions: 0, or an errno: why functions cannot be traced
  * @consume: the way by which stream and record read
  * @map: 0, or an errno: why buffers cannot be mapped
@@ -52,7 +51,6 @@ struct info {
 	char *tracefs;
 	int error;
 	int tried;
-	bool existing;
 	int functions;
 	enum tracemap_way consume;
 	int map;
@@ -108,15 +106,6 @@ static int try_top_index(const struct info *info)
 	return -session_live_index(info->tracefs);
 }
 
-/* A group that tracefs was mounted for may read, and set nothing. */
-static bool may_read(const struct info *info)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/per_cpu/cpu0/trace_pipe_raw", info->tracefs);
-	return !access(path, R_OK);
-}
-
 static void try_all(struct info *info)
 {
 	struct session *session;
@@ -126,7 +115,6 @@ static void try_all(struct info *info)
 	if (ret < 0) {
 		info->tried = -ret;
 		info->observe = try_top_index(info);
-		info->existing = advice_refused(ret) && may_read(info);
 		return;
 	}
 	dir = session_dir(session);
@@ -242,60 +230,6 @@ static const char *reason(const struct info *info)
 	return text ? text : strerror(error);
 }
 
-struct verb_note {
-	const char *verb;
-	bool works;
-	const char *text;
-};
-
-#define NR_VERBS	7
-#define BY_I		"in an instance that is there, by -i; run as root to trace anything else"
-
-#ifdef HAVE_LIBTRACECMD
-static const struct verb_note report_note = { "report", true, "from a file" };
-#else
-static const struct verb_note report_note = {
-	"report", false, NO_REPORT
-};
-#endif
-
-/* Verbs that read an existing instance need less than those that make one. */
-static void note_existing(const struct info *info, struct verb_note notes[NR_VERBS])
-{
-	bool index = has_index(info);
-
-	notes[0].text = index ? "by mapping, " BY_I : "by read(2), " BY_I;
-	notes[1].text = notes[0].text;
-	notes[4].text = index ? "from the live view, " BY_I : "by --way read, " BY_I;
-	notes[0].works = true;
-	notes[1].works = true;
-	notes[4].works = true;
-}
-
-static void note_verbs(const struct info *info, struct verb_note notes[NR_VERBS])
-{
-	bool maps = info->consume == TRACEMAP_MAP;
-	const char *consume = maps ? "by mapping: no copy" : "by read(2)";
-	const char *look = has_index(info) ?
-		"from the live index: no system call" : "from per_cpu/cpuN/stats";
-
-	notes[0] = (struct verb_note){ "stream", knows_ways(info), consume };
-	notes[1] = (struct verb_note){ "record", knows_ways(info), consume };
-	notes[2] = (struct verb_note){ "snap", knows_index(info), has_index(info) ?
-		"from the live view: takes no event" : "only by taking the events: --consume" };
-	notes[3] = (struct verb_note){ "stat", !info->error, look };
-	notes[4] = (struct verb_note){ "top", knows_ways(info), has_index(info) ?
-		"from the live view: takes no event" : consume };
-	for (int i = 0; i < 5; i++) {
-		if (!notes[i].works)
-			notes[i].text = reason(info);
-	}
-	if (info->existing)
-		note_existing(info, notes);
-	notes[5] = report_note;
-	notes[6] = (struct verb_note){ "info", true, info->error ? "as far as it goes" : "" };
-}
-
 /* For people. */
 
 static void print_mapping(const struct info *info)
@@ -345,10 +279,26 @@ static void print_buffers(const struct info *info)
 	printf("Instances:    %u\n", info->instances);
 }
 
+/* How the verbs read here. */
+static void print_verbs(const struct info *info)
+{
+	const char *view = "from the live view: takes no event", *why;
+	char consume[512];
+
+	why = info->tried ? advice(ABOUT_NEW, info->tried) ?: strerror(info->tried) : NULL;
+	if (why)
+		snprintf(consume, sizeof(consume), "does not work: %s", why);
+	else
+		strcpy(consume, info->consume == TRACEMAP_MAP ? "by mapping: no copy" : "by read(2)");
+	printf("stream        %s\nrecord        %s\n", consume, consume);
+	printf("top           %s\n", has_index(info) ? view : consume);
+	printf("snap          %s\n", has_index(info) ? view : "does not work: there is no live view");
+	printf("stat          %s\n", has_index(info) ? "from the live index: no system call" :
+	       "from per_cpu/cpuN/stats");
+}
+
 static void print_info(const struct info *info)
 {
-	struct verb_note notes[NR_VERBS];
-
 	printf("Kernel:       %s %s %s\n", info->kernel.sysname, info->kernel.release,
 	       info->kernel.machine);
 	printf("tracefs:      %s%s%s\n", info->tracefs ? info->tracefs : "not found",
@@ -357,10 +307,8 @@ static void print_info(const struct info *info)
 	print_functions(info);
 	if (!info->error)
 		print_buffers(info);
-	note_verbs(info, notes);
-	for (int i = 0; i < NR_VERBS; i++)
-		printf("%-13s %s%s%s\n", notes[i].verb, notes[i].works ? "works" : "does not work",
-		       *notes[i].text ? ": " : "", notes[i].text);
+	if (!info->error)
+		print_verbs(info);
 }
 
 /* For programs. */
@@ -372,21 +320,6 @@ static void json_field(const char *name, const char *value)
 		json_string(stdout, value);
 	else
 		fputs("null", stdout);
-}
-
-static void json_verbs(const struct info *info)
-{
-	struct verb_note notes[NR_VERBS];
-
-	note_verbs(info, notes);
-	fputs(",\"verbs\":{", stdout);
-	for (int i = 0; i < NR_VERBS; i++) {
-		printf("%s\"%s\":{\"works\":%s,\"how\":", i ? "," : "", notes[i].verb,
-		       notes[i].works ? "true" : "false");
-		json_string(stdout, notes[i].text);
-		fputc('}', stdout);
-	}
-	fputs("}", stdout);
 }
 
 static void json_info(const struct info *info)
@@ -412,7 +345,6 @@ static void json_info(const struct info *info)
 		printf(",\"events\":%u,\"instances\":%u", info->events, info->instances);
 	}
 	printf(",\"cpus\":%ld", info->cpus);
-	json_verbs(info);
 	fputs("}\n", stdout);
 }
 
