@@ -68,28 +68,6 @@ static int check_program(const char *path)
 	return S_ISREG(st.st_mode) ? 0 : -EACCES;
 }
 
-/* The same, and where the file is a script, for the interpreter that its first line names. */
-static int check_file(const char *path)
-{
-	char line[PATH_MAX] = "", *interpreter;
-	int fd, ret = check_program(path);
-	ssize_t got;
-
-	if (ret)
-		return ret;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* What may be executed only is no script. */
-	if (fd < 0)
-		return 0;
-	got = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	if (got < 0 || strncmp(line, "#!", 2))
-		return 0;
-	interpreter = line + 2 + strspn(line + 2, " \t");
-	interpreter[strcspn(interpreter, " \t\n")] = '\0';
-	return check_program(interpreter);
-}
-
 /* Look in the folders of $PATH, as execvp() will do. An empty name there is the present folder. */
 static int check_path(const char *name)
 {
@@ -103,7 +81,7 @@ static int check_path(const char *name)
 		end = strchrnul(at, ':');
 		snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - at), at,
 			 end > at ? "/" : "", name);
-		one = check_file(path);
+		one = check_program(path);
 		if (!one)
 			return 0;
 		if (one == -EACCES)
@@ -122,7 +100,7 @@ int child_check(struct child *child, char **argv)
 	if (!*argv[0])
 		ret = -ENOENT;
 	else
-		ret = strchr(argv[0], '/') ? check_file(argv[0]) : check_path(argv[0]);
+		ret = strchr(argv[0], '/') ? check_program(argv[0]) : check_path(argv[0]);
 	child->refused = ret;
 	return ret ? complain(ABOUT_COMMAND, ret, "%s", argv[0]) : 0;
 }
