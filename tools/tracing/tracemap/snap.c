@@ -30,7 +30,7 @@
 struct options {
 	struct selection sel;
 	struct snap_trigger trigger;
-	struct snap_limits limits;
+	unsigned long long keep;	/* files; 0: no limit */
 	const char *output;		/* NULL: print */
 	double last;
 	bool json;
@@ -207,9 +207,9 @@ static int check_folder(const struct snap *s)
 }
 
 /* Returns how many files were removed, or a negative errno that was reported. */
-static int make_room(const struct snap *s, const struct snap_data *d, const char *name)
+static int make_room(const struct snap *s, const char *name)
 {
-	int ret = snap_keep_make_room(s->opt.output, &s->opt.limits, name, snap_data_size(d));
+	int ret = snap_keep_make_room(s->opt.output, s->opt.keep, name);
 
 	if (ret < 0)
 		complain(ABOUT_OUTPUT, ret, "%s: removing the oldest", s->opt.output);
@@ -240,7 +240,7 @@ static int write_named(struct snap *s, struct snap_data *d, char **name)
 	int ret = write_new(s, d, name), removed = 0;
 
 	if (ret == -ENOSPC || ret == -EDQUOT)
-		removed = make_room(s, d, *name);
+		removed = make_room(s, *name);
 	if (removed > 0) {
 		d->signals = 1;
 		ret = write_new(s, d, name);
@@ -249,21 +249,15 @@ static int write_named(struct snap *s, struct snap_data *d, char **name)
 		return snap_data_not_written(*name ? *name : s->opt.output, ret);
 	if (!s->opt.quiet)
 		snapshot_say(&s->shot, *name);
-	ret = make_room(s, d, *name);
+	ret = make_room(s, *name);
 	return ret < 0 ? ret : 0;
 }
 
 static int write_by_time(struct snap *s, struct snap_data *d)
 {
 	char *name = NULL;
-	int ret;
+	int ret = write_named(s, d, &name);
 
-	if (!snap_keep_fits(&s->opt.limits, snap_data_size(d))) {
-		say("a snapshot of %llu bytes does not fit into --size: nothing was written",
-		    (unsigned long long)snap_data_size(d));
-		return -EFBIG;
-	}
-	ret = write_named(s, d, &name);
 	free(name);
 	return ret;
 }
@@ -438,10 +432,8 @@ static const struct verb_option own_options[] = {
 	  .help = "each time this interval has passed" },
 	{ 0, "after", OPTION_SECONDS, AT(trigger.after), "TIME",
 	  .help = "this long after one of these, to see what came of it" },
-	{ 0, "keep", OPTION_COUNT, AT(limits.keep), "N",
+	{ 0, "keep", OPTION_COUNT, AT(keep), "N",
 	  .help = "keep at most this many files: the oldest are removed" },
-	{ 0, "size", OPTION_SIZE, AT(limits.size), "SIZE",
-	  .help = "let all files take at most this much, e.g. 500M" },
 	{ }
 };
 
@@ -475,8 +467,8 @@ static int check_options(struct options *opt)
 		say("--json prints, and -o writes another format: choose one");
 		return -EINVAL;
 	}
-	if (!waits && (opt->trigger.after || opt->limits.keep || opt->limits.size)) {
-		say("--after, --keep and --size go with --when, --signal or --every");
+	if (!waits && (opt->trigger.after || opt->keep)) {
+		say("--after and --keep go with --when, --signal or --every");
 		return -EINVAL;
 	}
 	if (waits && opt->output && !strcmp(opt->output, "-")) {

@@ -224,15 +224,6 @@ void snap_data_free(struct snap_data *d)
 	memset(d, 0, sizeof(*d));
 }
 
-uint64_t snap_data_size(const struct snap_data *d)
-{
-	uint64_t size = d->front.size;
-
-	for (unsigned int i = 0; i < d->nr_cpus; i++)
-		size += d->pages[i].size;
-	return size;
-}
-
 /* ---- The file ---- */
 
 /* How many bytes are written between two checks for a signal */

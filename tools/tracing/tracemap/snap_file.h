@@ -40,9 +40,6 @@ int snap_data_check(const char *path);
 int snap_data_take(struct snap_data *d, struct snapshot *s, const char *dir);
 void snap_data_free(struct snap_data *d);
 
-/* How large the file is going to be */
-uint64_t snap_data_size(const struct snap_data *d);
-
 /*
  * Write the file, to standard output if @path is "-". A regular file of that name then has
  * all of it or is as it was before, whatever ends the program. Returns 0, or a negative errno,

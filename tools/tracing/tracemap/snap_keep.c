@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +75,11 @@ static int is_ours(const char *name, const char *wanted)
 /**
  * struct kept - the files that are there
  * @nr: how many
- * @size: bytes of all of them
  * @written: when the oldest was written
  * @oldest: its name; empty: there is none
  */
 struct kept {
 	unsigned long long nr;
-	unsigned long long size;
 	struct timespec written;
 	char oldest[256];
 };
@@ -102,7 +101,6 @@ static void look_at(struct kept *k, int folder, const char *name)
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return;
 	k->nr++;
-	k->size += st.st_size;
 	if (*k->oldest && !is_older(&st, name, k))
 		return;
 	k->written = st.st_mtim;
@@ -121,21 +119,14 @@ static void look(struct kept *k, DIR *dir, const char *file, const char *name)
 	}
 }
 
-static int is_too_much(const struct kept *k, const struct snap_limits *limits, uint64_t size)
-{
-	return (limits->keep && k->nr >= limits->keep) ||
-	       (limits->size && k->size + size > limits->size);
-}
-
 /* Another recorder of such files, or the user, may have removed it meanwhile. */
-static int remove_oldest(DIR *dir, const char *file, const struct snap_limits *limits,
-			 const char *name, uint64_t size)
+static int remove_oldest(DIR *dir, const char *file, unsigned long long keep, const char *name)
 {
 	struct kept k;
 
 	for (int removed = 0; ; removed++) {
 		look(&k, dir, file, name);
-		if (!k.nr || !is_too_much(&k, limits, size))
+		if (!keep || !k.nr || k.nr < keep)
 			return removed;
 		if (unlinkat(dirfd(dir), k.oldest, 0) && errno != ENOENT)
 			return -errno;
@@ -154,20 +145,14 @@ int snap_keep_check(const char *path)
 	return ret;
 }
 
-bool snap_keep_fits(const struct snap_limits *limits, uint64_t size)
-{
-	return !limits->size || size <= limits->size;
-}
-
-int snap_keep_make_room(const char *path, const struct snap_limits *limits, const char *name,
-			uint64_t size)
+int snap_keep_make_room(const char *path, unsigned long long keep, const char *name)
 {
 	char *copy = strdup(path);
 	DIR *dir = copy ? opendir(dirname(copy)) : NULL;
 	int ret = copy ? -errno : -ENOMEM;
 
 	if (dir)
-		ret = remove_oldest(dir, file_of(path), limits, file_of(name), size);
+		ret = remove_oldest(dir, file_of(path), keep, file_of(name));
 	if (dir)
 		closedir(dir);
 	free(copy);

@@ -87,22 +87,21 @@ static void make_some(void)
 	make_file(dir, "t-20261125-000000.000", "mine");
 }
 
-static int room(const struct snap_limits *limits, const char *name, uint64_t size)
+static int room(unsigned long long keep, const char *name)
 {
-	return snap_keep_make_room(at("t.dat"), limits, name, size);
+	return snap_keep_make_room(at("t.dat"), keep, name);
 }
 
 /* The new file is there, and stays, even if the clock was set back. */
 static void test_room_beside(void)
 {
-	const struct snap_limits limits = { .keep = 1 };
 	char name[240];
 
 	make_file(dir, "t-20261125-000000.005.dat", "old");
 	make_file(dir, "t-20261125-000000.004.dat", "new");
 	snprintf(name, sizeof(name), "%s", at("t-20261125-000000.004.dat"));
-	CHECK(room(&limits, name, 3) == 1 && is_there("t-20261125-000000.004.dat"));
-	CHECK(room(&limits, name, 3) == 0 && is_there("t-20261125-000000.004.dat"));
+	CHECK(room(1, name) == 1 && is_there("t-20261125-000000.004.dat"));
+	CHECK(room(1, name) == 0 && is_there("t-20261125-000000.004.dat"));
 	CHECK(!unlink(name) && files() == 5);
 }
 
@@ -110,39 +109,27 @@ static void test_room_beside(void)
 static void test_room_by_time(void)
 {
 	const struct timespec later[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 4000000000 } };
-	const struct snap_limits limits = { .keep = 2 };
 
 	make_file(dir, "t-20261125-020000.000.dat", "late");
 	make_file(dir, "t-20261125-025900.000.dat", "early");
 	CHECK(!utimensat(AT_FDCWD, at("t-20261125-020000.000.dat"), later, 0));
-	CHECK(room(&limits, "t-20261125-020100.000.dat", 3) == 1);
+	CHECK(room(2, "t-20261125-020100.000.dat") == 1);
 	CHECK(is_there("t-20261125-020000.000.dat") && !unlink(path) && files() == 5);
 }
 
 static void test_room(void)
 {
-	struct snap_limits limits = { .keep = 0 };
 	const char *none = "t-20261125-000000.009.dat";
 
 	make_some();
-	CHECK(room(&limits, none, 1000) == 0 && files() == 8);
-	limits.keep = 4;
-	CHECK(room(&limits, none, 1000) == 0 && files() == 8);
-	limits.keep = 3;
+	CHECK(room(0, none) == 0 && files() == 8);
+	CHECK(room(4, none) == 0 && files() == 8);
 	other_is_first = true;
-	CHECK(room(&limits, none, 1000) == 1 && files() == 7);
+	CHECK(room(3, none) == 1 && files() == 7);
 	CHECK(!other_is_first);
 	CHECK(!is_there("t-20261125-000000.001.dat") && is_there("t-20261125-000000.002.dat"));
-	at("t.dat");
-	limits = (struct snap_limits){ .size = 12 };
-	CHECK(room(&limits, none, 4) == 0 && files() == 7);
-	CHECK(room(&limits, none, 5) == 1 && files() == 6);
-	CHECK(is_there("t-20261125-000000.003.dat"));
-	CHECK(snap_keep_fits(&limits, 12) && !snap_keep_fits(&limits, 13));
-	CHECK(room(&limits, none, 12) == 1 && files() == 5);
-	limits.keep = 1;
-	CHECK(room(&limits, none, 12) == 0 && files() == 5);
-	CHECK(room(&limits, none, 13) == 0 && files() == 5);
+	CHECK(room(1, none) == 2 && files() == 5);
+	CHECK(room(1, none) == 0 && files() == 5);
 	test_room_beside();
 	test_room_by_time();
 	CHECK(!snap_keep_check(path) && !snap_keep_check("t.dat"));
@@ -150,7 +137,7 @@ static void test_room(void)
 	CHECK(snap_keep_check(path) < 0);
 	at("none/t.dat");
 	CHECK(snap_keep_check(path) == -ENOENT);
-	CHECK(snap_keep_make_room(path, &limits, none, 1) == -ENOENT);
+	CHECK(snap_keep_make_room(path, 1, none) == -ENOENT);
 }
 
 /* A folder that looks like tracefs. */
