@@ -236,11 +236,64 @@ static inline bool event_is_number(int size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-struct event_bytes event_field_bytes(struct tep_format_field *field,
-				     const struct tracemap_record *rec);
+/*
+ * Find the bytes of a field. For a dynamic field a word says where: its upper half is the
+ * length, its lower half the offset, from the start of the record or from the end of the
+ * word.
+ */
+static inline struct event_bytes event_field_bytes(const struct tep_format_field *field,
+						   const struct tracemap_record *rec)
+{
+	struct event_bytes bytes = { rec->data, -1 };
+	uint32_t offset = field->offset, length = field->size;
+
+	if (offset > rec->size)
+		return bytes;
+	/* The last field of some events is as long as the event. */
+	if (!length && field->flags & TEP_FIELD_IS_ARRAY)
+		length = rec->size - offset;
+	if (length > rec->size - offset)
+		return bytes;
+	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
+		uint32_t word, base = 0;
+
+		if (length < sizeof(word))
+			return bytes;
+		memcpy(&word, bytes.data + offset, sizeof(word));
+		if (field->flags & TEP_FIELD_IS_RELATIVE)
+			base = offset + length;
+		offset = base + (word & 0xffff);
+		length = word >> 16;
+		if (offset > rec->size || length > rec->size - offset)
+			return bytes;
+	}
+	bytes.data += offset;
+	bytes.length = length;
+	return bytes;
+}
+
+/* Returns false and leaves @value alone if there is no @field, or it is no number. */
+static inline bool event_number(const struct tep_format_field *field,
+				const struct tracemap_record *rec, uint64_t *value)
+{
+	struct event_bytes bytes;
+
+	if (field && !(field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
+	    field->size == 8 && rec->size >= (uint32_t)field->offset + 8) {
+		*value = event_load((const unsigned char *)rec->data + field->offset, 8);
+		return true;
+	}
+	if (!field || field->flags & TEP_FIELD_IS_ARRAY)
+		return false;
+	bytes = event_field_bytes(field, rec);
+	if (!event_is_number(bytes.length))
+		return false;
+	*value = event_cut(event_load(bytes.data, bytes.length), bytes.length,
+			   field->flags & TEP_FIELD_IS_SIGNED);
+	return true;
+}
+
 int event_element_size(const struct tep_format_field *field);
-bool event_number(struct tep_format_field *field, const struct tracemap_record *rec,
-		  uint64_t *value);
 bool event_field_number(struct tep_event *event, const char *name,
 			const struct tracemap_record *rec, uint64_t *value);
 

@@ -32,7 +32,9 @@ struct event_filter {
 	struct event_filter *left, *right;	/* of TEST_ALL and _ANY; TEST_NOT has @left */
 	enum filter_of of;
 	struct tracemap_decoder *decoder;	/* which knows the names of processes */
-	struct field_place place;		/* a CPU is as large and signed */
+	struct field_place place;
+	unsigned int size;			/* bytes of the number */
+	bool is_signed;
 	bool has_regex;
 	uint64_t number;
 	char *text;
@@ -125,7 +127,7 @@ static bool get_value(const struct event_filter *f, const struct tracemap_record
 	case OF_COMM:
 		return get_comm(f, rec, idle, size, value);
 	default:
-		return field_place_get(&f->place, rec->data, rec->size, value);
+		return field_place_get(&f->place, rec, value);
 	}
 }
 
@@ -205,7 +207,7 @@ static struct event_filter *node(struct parser *p, enum filter_test test,
 
 static bool is_text(const struct event_filter *f)
 {
-	return f->of == OF_COMM || (f->of == OF_FIELD && field_place_is_text(&f->place));
+	return f->of == OF_COMM || (f->of == OF_FIELD && f->place.kind == FIELD_TEXT);
 }
 
 static bool take_field(struct parser *p, struct event_filter *f, char *name, size_t size)
@@ -219,8 +221,11 @@ static bool take_field(struct parser *p, struct event_filter *f, char *name, siz
 		return not_understood(p);
 	snprintf(name, size, "%.*s", (int)length, p->at);
 	p->at += length;
-	if (field_place_find(&f->place, p->event, name))
+	if (field_place_find(&f->place, p->event, name)) {
+		f->size = f->place.field->size;
+		f->is_signed = f->place.field->flags & TEP_FIELD_IS_SIGNED;
 		return true;
+	}
 	if (!strcmp(name, "COMM") || !strcmp(name, "comm")) {
 		f->of = OF_COMM;
 		f->decoder = p->decoder;
@@ -229,8 +234,8 @@ static bool take_field(struct parser *p, struct event_filter *f, char *name, siz
 	if (strcmp(name, "CPU") && strcmp(name, "cpu"))
 		return wrong(p, "it has no field %s that is a number or a text", name);
 	f->of = OF_CPU;
-	f->place.size = sizeof(f->number);
-	f->place.is_signed = true;
+	f->size = sizeof(f->number);
+	f->is_signed = true;
 	return true;
 }
 
@@ -269,10 +274,10 @@ static bool take_operator(struct parser *p, struct event_filter *f, const char *
 /* The number as the field has it: 0xffffffff is -1 in a signed one of 32 bits. */
 static bool fit(struct event_filter *f, uint64_t number)
 {
-	unsigned int shift = 64 - 8 * f->place.size;
+	unsigned int shift = 64 - 8 * f->size;
 	uint64_t u = number << shift >> shift, s = (uint64_t)((int64_t)(number << shift) >> shift);
 
-	f->number = f->place.is_signed ? s : u;
+	f->number = f->is_signed ? s : u;
 	return number == u || number == s;
 }
 

@@ -8,15 +8,6 @@
 #include "event.h"
 #include "fields.h"
 
-enum field_kind {
-	FIELD_NOT_LOOKED,
-	FIELD_NONE,
-	FIELD_NUMBER,
-	FIELD_ARRAY,		/* of characters or other bytes */
-	FIELD_DYNAMIC,		/* a word has length and offset of the bytes */
-	FIELD_RELATIVE,		/* the same, with the offset from the end of the word */
-};
-
 /* Addresses of code are numbers in some formats, but have these names then. */
 static bool is_address(const struct tep_format_field *field)
 {
@@ -24,49 +15,32 @@ static bool is_address(const struct tep_format_field *field)
 		!strcmp(field->name, "parent_ip") || !strcmp(field->name, "func");
 }
 
-static bool is_number(const struct tep_format_field *field)
-{
-	return !(field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
-		(field->size == 1 || field->size == 2 || field->size == 4 || field->size == 8);
-}
-
 static enum field_kind kind_of(const struct tep_format_field *field)
 {
 	if (!field)
 		return FIELD_NONE;
-	if (is_number(field))
+	if (!(field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
+	    event_is_number(field->size))
 		return FIELD_NUMBER;
-	if (!(field->flags & TEP_FIELD_IS_DYNAMIC))
-		return FIELD_ARRAY;
-	return field->flags & TEP_FIELD_IS_RELATIVE ? FIELD_RELATIVE : FIELD_DYNAMIC;
+	return event_is_text(field) ? FIELD_TEXT : FIELD_BYTES;
 }
 
 static bool has_value(const struct field_place *place)
 {
-	return place->kind == FIELD_NUMBER || place->is_text;
+	return place->kind == FIELD_NUMBER || place->kind == FIELD_TEXT;
 }
 
 bool field_place_set(struct field_place *place, const struct tep_format_field *field)
 {
-	*place = (struct field_place){ .kind = kind_of(field) };
-	if (!field)
-		return false;
-	place->is_text = place->kind != FIELD_NUMBER && event_is_text(field);
-	place->is_signed = field->flags & TEP_FIELD_IS_SIGNED;
-	place->is_address = is_address(field);
-	place->offset = field->offset;
-	place->size = field->size;
+	*place = (struct field_place){
+		.field = field, .kind = kind_of(field), .is_address = field && is_address(field),
+	};
 	return has_value(place);
 }
 
 bool field_place_find(struct field_place *place, struct tep_event *event, const char *name)
 {
 	return field_place_set(place, tep_find_any_field(event, name));
-}
-
-bool field_place_is_text(const struct field_place *place)
-{
-	return place->is_text;
 }
 
 /* Look again for an event that is not known yet; the decoder limits how often. */
@@ -96,69 +70,30 @@ bool fields_has(struct fields *f, int id)
 	return place && has_value(place);
 }
 
-static void load_number(const struct field_place *place, const unsigned char *at,
-			struct field_value *value)
-{
-	uint32_t word;
-	uint16_t half;
-
-	switch (place->size) {
-	case 1:
-		value->number = place->is_signed ? (uint64_t)(int8_t)*at : *at;
-		break;
-	case 2:
-		memcpy(&half, at, sizeof(half));
-		value->number = place->is_signed ? (uint64_t)(int16_t)half : half;
-		break;
-	case 4:
-		memcpy(&word, at, sizeof(word));
-		value->number = place->is_signed ? (uint64_t)(int32_t)word : word;
-		break;
-	default:
-		memcpy(&value->number, at, sizeof(value->number));
-	}
-}
-
-/* The bytes of a dynamic field lie within the event, or it is damaged. */
-static bool follow(const struct field_place *place, const unsigned char *data, uint32_t size,
-		   struct field_value *value)
-{
-	uint32_t word, offset;
-
-	if (place->size < sizeof(word))
-		return false;
-	memcpy(&word, data + place->offset, sizeof(word));
-	offset = word & 0xffff;
-	if (place->kind == FIELD_RELATIVE)
-		offset += place->offset + sizeof(word);
-	if (offset > size || word >> 16 > size - offset)
-		return false;
-	value->text = (const char *)data + offset;
-	value->length = word >> 16;
-	return true;
-}
-
-static bool is_whole(const struct field_place *place, uint32_t size)
-{
-	return (uint32_t)place->offset + place->size <= size;
-}
-
-bool field_place_bytes(const struct field_place *place, const void *data, uint32_t size,
+bool field_place_bytes(const struct field_place *place, const struct tracemap_record *rec,
 		       struct field_value *value)
 {
-	if (place->kind < FIELD_ARRAY || !is_whole(place, size))
+	struct event_bytes bytes;
+
+	if (place->kind < FIELD_TEXT)
 		return false;
-	value->text = (const char *)data + place->offset;
-	value->length = place->size;
-	if (!place->size)	/* it goes up to the end of the event */
-		value->length = size - place->offset;
-	return place->kind == FIELD_ARRAY || follow(place, data, size, value);
+	bytes = event_field_bytes(place->field, rec);
+	value->text = (const char *)bytes.data;
+	value->length = bytes.length;
+	return bytes.length >= 0;
 }
 
-static bool load_text(const struct field_place *place, const unsigned char *data, uint32_t size,
-		      struct field_value *value)
+bool field_place_get(const struct field_place *place, const struct tracemap_record *rec,
+		     struct field_value *value)
 {
-	if (!field_place_bytes(place, data, size, value))
+	if (!has_value(place))
+		return false;
+	value->text = NULL;
+	value->is_signed = place->field->flags & TEP_FIELD_IS_SIGNED;
+	value->is_address = place->is_address;
+	if (place->kind == FIELD_NUMBER)
+		return event_number(place->field, rec, &value->number);
+	if (!field_place_bytes(place, rec, value))
 		return false;
 	value->length = strnlen(value->text, value->length);
 	if (value->length && value->text[value->length - 1] == '\n')
@@ -166,30 +101,11 @@ static bool load_text(const struct field_place *place, const unsigned char *data
 	return true;
 }
 
-bool field_place_get(const struct field_place *place, const void *data, uint32_t size,
-		     struct field_value *value)
+bool fields_get(struct fields *f, const struct tracemap_record *rec, struct field_value *value)
 {
-	if (!has_value(place) || !is_whole(place, size))
-		return false;
-	value->text = NULL;
-	value->is_signed = place->is_signed;
-	value->is_address = place->is_address;
-	if (place->is_text)
-		return load_text(place, data, size, value);
-	load_number(place, (const unsigned char *)data + place->offset, value);
-	return true;
-}
+	const struct field_place *place = place_of(f, tracemap_record_id(rec));
 
-bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value)
-{
-	const struct field_place *place;
-	uint16_t id;
-
-	if (size < sizeof(id))
-		return false;
-	memcpy(&id, data, sizeof(id));
-	place = place_of(f, id);
-	return place && field_place_get(place, data, size, value);
+	return place && field_place_get(place, rec, value);
 }
 
 void fields_free(struct fields *f)

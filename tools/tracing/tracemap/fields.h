@@ -15,14 +15,19 @@
 struct tep_event;
 struct tep_format_field;
 
-/* Where a field is in the events of a kind */
+enum field_kind {
+	FIELD_NOT_LOOKED,
+	FIELD_NONE,
+	FIELD_NUMBER,
+	FIELD_TEXT,
+	FIELD_BYTES,		/* of another array, or a struct */
+};
+
+/* A field of the events of a kind */
 struct field_place {
-	/* private: */
-	uint8_t kind;
-	bool is_address, is_text;
-	/* public: */
-	bool is_signed;
-	uint16_t offset, size;	/* bytes */
+	const struct tep_format_field *field;	/* NULL: they have none such */
+	enum field_kind kind;
+	bool is_address;
 };
 
 /**
@@ -60,21 +65,20 @@ bool field_place_set(struct field_place *place, const struct tep_format_field *f
 
 /* Returns whether @event has the field, and it is a number or a text. */
 bool field_place_find(struct field_place *place, struct tep_event *event, const char *name);
-bool field_place_is_text(const struct field_place *place);
 
 /* Returns whether the event, which is of that kind, has the whole field. */
-bool field_place_get(const struct field_place *place, const void *data, uint32_t size,
+bool field_place_get(const struct field_place *place, const struct tracemap_record *rec,
 		     struct field_value *value);
 
 /*
  * Set @text and @length to all bytes of a field that is no number, be it a text, another array or
  * a struct. Returns whether the event has the whole field.
  */
-bool field_place_bytes(const struct field_place *place, const void *data, uint32_t size,
+bool field_place_bytes(const struct field_place *place, const struct tracemap_record *rec,
 		       struct field_value *value);
 
 /* What field_place_get() does, for an event of any kind */
-bool fields_get(struct fields *f, const void *data, uint32_t size, struct field_value *value);
+bool fields_get(struct fields *f, const struct tracemap_record *rec, struct field_value *value);
 
 /* Whether events with this id have the field, and it is a number or a text */
 bool fields_has(struct fields *f, int id);

@@ -124,7 +124,7 @@ static void put_frames(struct folded *f, const struct tracemap_record *rec, bool
 	unsigned int nr = 0;
 
 	field_place_find(&place, event, "caller");
-	if (!field_place_bytes(&place, rec->data, rec->size, &value))
+	if (!field_place_bytes(&place, rec, &value))
 		return;
 	data = (const unsigned char *)value.text;
 	while ((nr + 1) * size <= value.length && event_load(data + nr * size, size) != end)
@@ -183,12 +183,10 @@ static struct task *task_of(struct folded *f, const struct tracemap_record *rec)
 static uint64_t number(struct tep_event *event, const char *name,
 		       const struct tracemap_record *rec)
 {
-	struct field_place place;
-	struct field_value value;
+	uint64_t value = 0;
 
-	return field_place_find(&place, event, name) &&
-	       field_place_get(&place, rec->data, rec->size, &value) && !value.text ?
-	       value.number : 0;
+	event_number(tep_find_any_field(event, name), rec, &value);
+	return value;
 }
 
 static void enter(struct task *task, unsigned int depth, uint64_t func)

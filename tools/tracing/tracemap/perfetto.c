@@ -307,8 +307,7 @@ static void put_fields(struct tracemap_line *line, const struct message *m,
 			continue;
 		if (!field_place_set(&place, field))
 			element = event_is_number(field->elementsize) ? field->elementsize : 1;
-		if (!(element ? field_place_bytes : field_place_get)
-		    (&place, rec->data, rec->size, &value))
+		if (!(element ? field_place_bytes : field_place_get)(&place, rec, &value))
 			continue;
 		if (element && value.length % element)
 			element = 1;

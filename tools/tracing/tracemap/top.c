@@ -90,13 +90,13 @@ struct top {
 
 /* ---- Counting ---- */
 
-static void count_field(struct top *top, const void *data, uint32_t size)
+static void count_field(struct top *top, const struct tracemap_record *rec)
 {
 	struct counts *c = &top->view.counts;
 	struct field_value value;
 	struct count *count;
 
-	if (!fields_get(&top->field, data, size, &value)) {
+	if (!fields_get(&top->field, rec, &value)) {
 		c->keyless.fresh++;
 		return;
 	}
@@ -129,7 +129,7 @@ static void count_record(struct top *top, const void *data, uint32_t size)
 			      tracemap_decoder_pid(top->view.decoder, &rec))->fresh++;
 		break;
 	default:
-		count_field(top, data, size);
+		count_field(top, &rec);
 	}
 }
 
@@ -243,7 +243,7 @@ static bool key_of(struct side *side, const struct tracemap_record *rec, uint64_
 {
 	struct field_value value;
 
-	if (!fields_get(&side->key, rec->data, rec->size, &value))
+	if (!fields_get(&side->key, rec, &value))
 		return false;
 	*key = value.text ? counts_hash(value.text, value.length) : value.number;
 	return true;

@@ -319,7 +319,7 @@ static bool value_is(struct tracemap_decoder *d, const char *name, const struct 
 		     uint32_t size, struct field_value *value)
 {
 	struct fields f = { .name = name, .decoder = d };
-	bool got = fields_get(&f, e, size, value);
+	bool got = fields_get(&f, &(struct tracemap_record){ .data = e, .size = size }, value);
 
 	fields_free(&f);
 	return got;
