@@ -119,33 +119,6 @@ static double bytes_guess(const struct gauge *g, double events)
 
 static const struct rates no_rates = { RATE_UNKNOWN, RATE_UNKNOWN, RATE_UNKNOWN, false };
 
-/*
- * In a flight recorder the oldest events are meant to be overwritten. They are lost to a
- * consumer if it has taken events before and after them. The kernel does not say whether
- * it had taken any when the figures were first read.
- */
-static void count_lost(struct gauge *g, const struct reading *last)
-{
-	struct reading *now = &g->now;
-
-	now->lost = last->lost + now->dropped - last->dropped;
-	g->missed += now->overwritten - last->overwritten;
-	if (now->consumed == last->consumed)
-		return;
-	if (g->consumed)
-		now->lost += g->missed;
-	g->consumed = true;
-	g->missed = 0;
-}
-
-/* The first reading, or the first since the buffer was emptied. */
-static void begin_lost(struct gauge *g)
-{
-	g->now.lost = g->now.dropped;
-	g->consumed = g->now.consumed;
-	g->missed = 0;
-}
-
 static void rate(struct gauge *g, const struct reading *last, uint64_t at)
 {
 	double seconds = (at - g->at) / 1e9;
@@ -154,15 +127,11 @@ static void rate(struct gauge *g, const struct reading *last, uint64_t at)
 	g->at = at;
 	*r = no_rates;
 	r->reset = g->looks && (was_emptied(&g->now, last) || was_swapped(&g->now, last));
-	if (!g->looks++ || r->reset) {
-		begin_lost(g);
-		return;
-	}
-	count_lost(g, last);
-	if (seconds <= 0)
+	if (!g->looks++ || r->reset || seconds <= 0)
 		return;
 	r->events = (g->now.events - last->events) / seconds;
-	r->lost = (g->now.lost - last->lost) / seconds;
+	r->lost = (g->now.overwritten + g->now.dropped - last->overwritten - last->dropped) /
+		  seconds;
 	r->bytes = g->handle ? (g->now.bytes - last->bytes) / seconds :
 			       bytes_guess(g, r->events);
 }
@@ -225,7 +194,6 @@ struct gauge panel_total(const struct panel *p)
 		all.now.overwritten += r->overwritten;
 		all.now.consumed += r->consumed;
 		all.now.dropped += r->dropped;
-		all.now.lost += r->lost;
 		all.now.size += r->size;
 		if (r->fill > all.now.fill)
 			all.now.fill = r->fill;

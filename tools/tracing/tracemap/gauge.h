@@ -22,7 +22,6 @@
  * @overwritten: how many of these were overwritten before a consumer read them
  * @consumed: how many of these consumers have taken
  * @dropped: events for which there was no room
- * @lost: those, and the overwritten ones that a consumer has missed, see gauge.c
  * @bytes: if the buffer is observed, bytes written since its size was set, and a bit
  *	more for each time that it was emptied; else bytes of the unread events
  * @size: bytes of the buffer
@@ -35,7 +34,6 @@ struct reading {
 	uint64_t overwritten;
 	uint64_t consumed;
 	uint64_t dropped;
-	uint64_t lost;
 	uint64_t bytes;
 	uint64_t size;
 	uint64_t epoch;
@@ -50,7 +48,7 @@ struct reading {
  * struct rates - what happened between two readings, per second
  * @events: events committed
  * @bytes: bytes of the buffer that were written
- * @lost: events lost
+ * @lost: events that were overwritten, or for which there was no room
  * @reset: the buffer was emptied in between, or a snapshot has put another one in its place,
  *	so that the others are not known
  */
@@ -75,8 +73,6 @@ struct gauge {
 	struct rates rate;
 
 	/* private: */
-	bool consumed;			/* a consumer has taken events */
-	uint64_t missed;		/* overwritten since a consumer was seen to take some */
 	struct tracemap_cpu *handle;	/* NULL: the figures are read from the file */
 	struct live_observer observer;
 	uint64_t at;

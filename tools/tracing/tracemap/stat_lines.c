@@ -64,7 +64,7 @@ static void print_header(FILE *to, int columns)
 
 	time_of_day(clock);
 	fprintf(to, "%-*s %3s %5s %9s %9s %7s %9s %11s %10s\n", columns, clock, "cpu", "fill%",
-		"events/s", "bytes/s", "lost/s", "lost", "overwritten", "events");
+		"events/s", "bytes/s", "lost/s", "dropped", "overwritten", "events");
 }
 
 static void print_rate(FILE *to, int width, double rate, bool reset)
@@ -85,7 +85,7 @@ static void print_row(FILE *to, int columns, const char *name, const struct gaug
 	print_rate(to, 9, g->rate.events, g->rate.reset);
 	print_rate(to, 9, g->rate.bytes, g->rate.reset);
 	print_rate(to, 7, g->rate.lost, g->rate.reset);
-	fprintf(to, " %9llu %11llu %10llu\n", (unsigned long long)g->now.lost,
+	fprintf(to, " %9llu %11llu %10llu\n", (unsigned long long)g->now.dropped,
 		(unsigned long long)g->now.overwritten, (unsigned long long)g->now.events);
 }
 
@@ -123,9 +123,9 @@ static void json_figures(FILE *to, const struct gauge *g)
 	json_rate(to, "events_per_second", g->rate.events);
 	json_rate(to, "bytes_per_second", g->rate.bytes);
 	json_rate(to, "lost_per_second", g->rate.lost);
-	fprintf(to, ",\"events\":%llu,\"overwritten\":%llu,\"dropped\":%llu,\"lost\":%llu",
+	fprintf(to, ",\"events\":%llu,\"overwritten\":%llu,\"dropped\":%llu",
 		(unsigned long long)r->events, (unsigned long long)r->overwritten,
-		(unsigned long long)r->dropped, (unsigned long long)r->lost);
+		(unsigned long long)r->dropped);
 	fprintf(to, ",\"consumed\":%llu,\"buffer_bytes\":%llu,\"reset\":%s",
 		(unsigned long long)r->consumed, (unsigned long long)r->size,
 		g->rate.reset ? "true" : "false");
