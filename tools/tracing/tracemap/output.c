@@ -19,8 +19,6 @@
 #include "stop.h"
 #include "utf8.h"
 
-#define TELL_MS		500	/* printing on after a signal for longer than this is reported */
-
 void output_begin_line(struct output *out)
 {
 	out->start = out->line.length;
@@ -164,26 +162,6 @@ unsigned int output_end_ms(const struct output *out)
 	return since > stop_ms() ? since : stop_ms();
 }
 
-/* Returns the milliseconds until output_tell_end() reports, 0 if it reports now. */
-static int until_told(const struct output *out)
-{
-	int ms = output_end_ms(out);
-
-	return ms < TELL_MS ? TELL_MS - ms : 0;
-}
-
-void output_tell_end(struct output *out)
-{
-	if (out->told || !output_end_ms(out) || until_told(out))
-		return;
-	out->told = true;
-	if (out->quiet)
-		return;
-	say("what was read until the %s is printed, for %d seconds at most%s",
-	    stop_signals() ? "signal" : "end of the time", STOP_PATIENCE_MS / 1000,
-	    stop_signals() ? "; another signal, such as Ctrl-C, ends it at once" : "");
-}
-
 /* How much longer to wait for a reader that takes nothing */
 static int patience(const struct output *out)
 {
@@ -200,16 +178,13 @@ static int wait_for_room(struct output *out)
 		{ .fd = stop_fd, .events = POLLIN },
 	};
 	int before_end = until_end(out);
-	bool tells = !before_end && !out->told;
-	int n = poll(p, 2, before_end ? before_end : tells ? until_told(out) : patience(out));
+	int n = poll(p, 2, before_end ? before_end : patience(out));
 
 	if (n > 0 && p[1].revents)
 		stop_clear_fd();
 	if (n < 0 || stop_signals() > 1)
 		return unless_interrupted(-EINTR);
-	if (!n && tells)
-		output_tell_end(out);
-	return n || before_end || tells ? 0 : -ETIMEDOUT;
+	return n || before_end ? 0 : -ETIMEDOUT;
 }
 
 static ssize_t put(const struct output *out, const char *data, size_t size)

@@ -33,8 +33,6 @@ struct output {
 	size_t *ends;			/* where in @line the lines of further events end */
 	unsigned int nr_ends, room_ends;
 	int terminal;			/* 1: it is one, -1: it is none, 0: not known yet */
-	bool quiet;			/* say nothing of what goes on after a signal */
-	bool told;			/* see output_tell_end() */
 	void (*at_end)(void *arg);	/* called once, when a signal or the deadline has come */
 	void *arg;
 };
@@ -66,12 +64,6 @@ int output_flush(struct output *out);
 
 /* Milliseconds since the first signal or the deadline, whichever came first; 0: neither came. */
 unsigned int output_end_ms(const struct output *out);
-
-/*
- * If printing goes on for a while after that, tell the user once what is going on and how
- * to end it. output_flush() does so by itself while it waits for the reader.
- */
-void output_tell_end(struct output *out);
 
 /*
  * Tell the user that the output ends because of an error of the functions above, or of the

@@ -181,7 +181,6 @@ static int print_snapshot(struct snap *s)
 	int ret = tracemap_decoder_new(&s->decoder, s->dir);
 
 	output_never_wait(&s->out);
-	s->out.quiet = s->opt.quiet;
 	if (ret)
 		return formats_refused(ret, s->dir);
 	ret = tracemap_merge_new(&m, NULL);

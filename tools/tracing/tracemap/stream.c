@@ -345,7 +345,6 @@ static void print_rest(struct stream *s)
 
 	do {
 		more = take(s, 1, REST_TURN);
-		output_tell_end(&s->out);
 	} while (more && may_go_on(s, 1) && output_end_ms(&s->out) < OUTPUT_PRINT_MS);
 	s->given_up = more && !s->enough;
 }
@@ -478,7 +477,6 @@ static int run(struct stream *s)
 	if (ret)
 		return child_not_started(ret);
 	s->out.deadline = s->loop.deadline;
-	s->out.quiet = s->opt.quiet;
 	s->out.arg = s;
 	/* Where the stream switches tracing off, what comes until then is its own. */
 	if (!session_is_own(s->session))

@@ -895,7 +895,6 @@ static int run(struct top *top)
 	ret = loop_start(&top->loop, top->opt.duration,
 			 top->opt.command ? top->opt.command[0] : NULL);
 	top->out.deadline = top->loop.deadline;
-	top->out.quiet = top->opt.quiet;
 	if (ret)
 		return child_not_started(ret);
 	top->next = now_ns() + (uint64_t)(top->opt.interval * 1e9);
