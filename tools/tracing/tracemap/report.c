@@ -24,11 +24,9 @@
 #include "new_file.h"
 #include "output.h"
 #include "perfetto.h"
-#include "report_cut.h"
-#include "report_damage.h"
+#include "report_file.h"
 #include "report_input.h"
 #include "report_stats.h"
-#include "report_unpack.h"
 #include "selection.h"
 #include "sink.h"
 #include "stop.h"
@@ -394,38 +392,14 @@ static void name_by_number(struct report *r, int fd)
 	r->path = r->name;
 }
 
-static void say_cut(const struct report *r, const struct report_cut *cut)
-{
-	const char *what = r->opt.piped ? "it did not come whole" : "it was cut";
-	const char *then = r->opt.piped ? "the program that has written it may have said why" :
-		"copy it once more from where it was recorded";
-
-	say("%s: %s: of %llu KiB of data %llu are missing, and what is there is printed; %s",
-	    r->opt.file, what, (unsigned long long)cut->size / 1024,
-	    (unsigned long long)cut->missing / 1024, then);
-}
-
 /* Let libtracecmd read what is there. Returns 0; or a negative errno, said. */
-static int mend(struct report *r)
+static int fix(struct report *r)
 {
-	struct report_head head;
-	struct report_cut cut;
-	int ret = report_head_open(&head, r->path, r->opt.file);
+	int ret = report_file_fix(r->path, r->opt.file, r->opt.piped, &r->copy);
 
-	if (!ret)
-		ret = report_cut(&head, &cut, &r->copy);
-	if (ret > 0)
-		say_cut(r, &cut);
 	r->damaged = ret > 0;
-	if (ret >= 0)
-		ret = report_damage(&head, r->opt.file, &r->copy);
-	r->damaged |= ret > 0;
-	if (ret >= 0)
-		ret = report_unpack(head.file, r->opt.file, &r->copy);
-	r->damaged |= ret > 0;
 	if (r->copy >= 0)
 		name_by_number(r, r->copy);
-	report_head_close(&head);
 	return ret < 0 ? ret : 0;
 }
 
@@ -437,7 +411,7 @@ static struct tracecmd_input *open_file(struct report *r)
 {
 	struct tracecmd_input *file;
 
-	if (check_file(r) || mend(r))
+	if (check_file(r) || fix(r))
 		return NULL;
 	file = tracecmd_open_head(r->path, TRACECMD_FL_LOAD_NO_PLUGINS);
 	if (file && !tracecmd_init_data(file))

@@ -15,8 +15,7 @@
 #include <zstd.h>
 
 #include "advice.h"
-#include "report_cut.h"
-#include "report_unpack.h"
+#include "report_file.h"
 #include "stop.h"
 #include "temp_file.h"
 #include "trace_dat_zstd.h"

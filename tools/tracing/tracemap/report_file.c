@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A trace.dat whose head or pages are not all as they were written.
+ * A trace.dat that was cut, or whose head or pages are not all as they were written.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,10 +14,10 @@
 
 #include "advice.h"
 #include "event_line.h"
-#include "report_cut.h"
-#include "report_damage.h"
+#include "report_file.h"
 #include "stop.h"
-#include "trace_dat.h"
+#include "temp_file.h"
+#include "trace_dat_send.h"
 #include "trace_head.h"
 #include "verbs.h"
 #include "write_all.h"
@@ -29,6 +29,18 @@ struct begin {
 	char magic[TRACE_HEAD_MAGIC_SIZE];
 	char version[2];
 	unsigned char big_endian, long_size, page_size[4];
+};
+
+/**
+ * struct head - what is found before the data
+ * @file: the file; NULL: it cannot be opened
+ * @found: what describes the table
+ * @table: where the data of the CPUs are; NULL: tracemap did not write the file, or compressed it
+ */
+struct head {
+	FILE *file;
+	struct trace_head_found found;
+	struct trace_region *table;
 };
 
 /* ---- The head ---- */
@@ -83,7 +95,7 @@ static bool is_laid_out(const struct trace_head_found *found, const struct trace
 }
 
 /* Returns what is wrong with it, or NULL. */
-static const char *judge(struct report_head *head, uint64_t file_size)
+static const char *judge(struct head *head, uint64_t file_size)
 {
 	if (!head->found.page_fits)
 		return "its page size does not fit its header_page";
@@ -95,12 +107,17 @@ static const char *judge(struct report_head *head, uint64_t file_size)
 	return NULL;
 }
 
-int report_head_open(struct report_head *head, const char *path, const char *name)
+/*
+ * Look for damage before the data, behind which no event can be told from garbage: a page size
+ * that no file has; if there is a table also one that the head does not describe, and data of the
+ * CPUs that do not follow each other. Returns 0, or a negative errno, said.
+ */
+static int open_head(struct head *head, const char *path, const char *name)
 {
 	const char *what = NULL;
 	struct stat st;
 
-	*head = (struct report_head){ .file = fopen(path, "re") };
+	*head = (struct head){ .file = fopen(path, "re") };
 	if (!head->file)
 		return 0;
 	if (has_bad_page_size(head->file, name))
@@ -115,11 +132,101 @@ int report_head_open(struct report_head *head, const char *path, const char *nam
 	return -EBADMSG;
 }
 
-void report_head_close(struct report_head *head)
+/* ---- A copy ---- */
+
+/* Where the copy is to be written. */
+struct copy {
+	int fd;
+	uint64_t at;
+};
+
+static int put(void *arg, const void *data, size_t size)
 {
-	free(head->table);
-	if (head->file)
-		fclose(head->file);
+	struct copy *copy = arg;
+	int ret = trace_dat_write_at(copy->fd, data, size, copy->at);
+
+	copy->at += size;
+	return ret;
+}
+
+int report_cannot_copy(int error)
+{
+	return complain(ABOUT_OUTPUT, error,
+			"%s, for a copy of what is there (TMPDIR names another folder)",
+			temp_folder());
+}
+
+int report_copy(int from, const void *data, size_t size, uint64_t at)
+{
+	struct copy copy = { .fd = temp_file() };
+	int ret = copy.fd;
+	struct stat st;
+
+	if (ret >= 0)
+		ret = fstat(from, &st) ? -errno :
+			trace_dat_send_file(from, st.st_size, put, &copy);
+	if (!ret)
+		ret = trace_dat_write_at(copy.fd, data, size, at);
+	if (!ret)
+		return copy.fd;
+	if (copy.fd >= 0)
+		close(copy.fd);
+	return report_cannot_copy(ret);
+}
+
+/* ---- What was cut ---- */
+
+/* How many bytes of data the table tells, and how many of these are not there in whole pages */
+struct cut {
+	uint64_t size, missing;
+};
+
+/* Tell of a CPU what is there of its data, in whole pages. */
+static void clip(struct trace_region *region, uint64_t file_size, uint32_t page_size,
+		 struct cut *cut)
+{
+	uint64_t there = file_size > region->offset ? file_size - region->offset : 0;
+
+	cut->size += region->size;
+	if (there >= region->size)
+		return;
+	there -= there % page_size;
+	cut->missing += region->size - there;
+	region->size = there;
+}
+
+static void say_cut(const struct cut *cut, const char *name, bool piped)
+{
+	say("%s: %s: of %llu KiB of data %llu are missing, and what is there is printed; %s", name,
+	    piped ? "it did not come whole" : "it was cut", (unsigned long long)cut->size / 1024,
+	    (unsigned long long)cut->missing / 1024,
+	    piped ? "the program that has written it may have said why" :
+	    "copy it once more from where it was recorded");
+}
+
+/*
+ * Returns whether the file was cut, and says so; then @copy becomes the descriptor of a copy, and
+ * that and @head have a table of what is there. Or returns a negative errno, said. Of a file
+ * without a table it is not known.
+ */
+static int find_cut(struct head *head, const char *name, bool piped, int *copy)
+{
+	const struct trace_head_found *found = &head->found;
+	struct cut cut = { .size = 0 };
+	struct stat st;
+
+	if (!head->table || fstat(fileno(head->file), &st))
+		return 0;
+	for (unsigned int i = 0; i < found->nr_cpus; i++)
+		clip(&head->table[i], st.st_size, found->page_size, &cut);
+	if (!cut.missing)
+		return 0;
+	*copy = report_copy(fileno(head->file), head->table,
+			    found->nr_cpus * sizeof(*head->table), found->table);
+	if (*copy < 0)
+		return *copy;
+	say_cut(&cut, name, piped);
+	return 1;
 }
 
 /* ---- The pages ---- */
@@ -250,7 +357,12 @@ static int look_at_all(struct search *s, const struct trace_head_found *found,
 	return ret ? ret : damaged;
 }
 
-int report_damage(const struct report_head *head, const char *name, int *copy)
+/*
+ * Say of each CPU where its data are damaged. @copy: the descriptor of a copy of the file, or -1,
+ * which is replaced if a copy is needed. Returns whether there is damage, or a negative errno,
+ * said. Of a file without a table it is not known.
+ */
+static int find_damage(const struct head *head, const char *name, int *copy)
 {
 	struct search s = { .file = head->file, .copy = *copy };
 	int ret = 0;
@@ -264,6 +376,27 @@ int report_damage(const struct report_head *head, const char *name, int *copy)
 	free(s.page);
 	*copy = s.copy;
 	return ret;
+}
+
+/* ---- All of it ---- */
+
+int report_file_fix(const char *path, const char *name, bool piped, int *copy)
+{
+	struct head head;
+	int ret = open_head(&head, path, name), damaged = 0;
+
+	if (!ret)
+		ret = find_cut(&head, name, piped, copy);
+	damaged |= ret > 0;
+	if (ret >= 0)
+		ret = find_damage(&head, name, copy);
+	damaged |= ret > 0;
+	if (ret >= 0)
+		ret = report_unpack(head.file, name, copy);
+	free(head.table);
+	if (head.file)
+		fclose(head.file);
+	return ret < 0 ? ret : damaged || ret;
 }
 
 /* ---- What libtracecmd and libtraceevent do not survive ---- */
