@@ -11,7 +11,6 @@
 #include "advice.h"
 #include "clock.h"
 #include "record_end.h"
-#include "session.h"
 #include "sink.h"
 #include "stop.h"
 #include "temp_file.h"
@@ -367,8 +366,6 @@ int record_end_restore(const char *path, bool quiet)
 	ret = trace_dat_restore(path, false, &watch, &restored);
 	end_moving(&m);
 	tell_restored(ret, path, quiet, &restored);
-	/* What was killed may have left more than files. */
-	session_tell_leftovers();
 	free(restored.file);
 	return ret ? EXIT_FAILED : EXIT_OK;
 }

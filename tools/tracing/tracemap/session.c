@@ -319,16 +319,6 @@ static void tell_leftovers(const char *top)
 	free(instances);
 }
 
-void session_tell_leftovers(void)
-{
-	char *top;
-
-	if (tracemap_find_dir(&top, NULL))
-		return;
-	tell_leftovers(top);
-	free(top);
-}
-
 /*
  * The second process is there before the folder is made, as that may take long, and SIGKILL may
  * come meanwhile. But a folder that existed before is another program's. Other signals wait.

@@ -40,9 +40,6 @@ int session_open(struct session **session, const char *instance, bool records);
  */
 int session_close(struct session *session);
 
-/* End tracing in the instances that sessions have left behind, and say how to remove them. */
-void session_tell_leftovers(void);
-
 const char *session_top(const struct session *session);		/* the folder of the top level */
 const char *session_dir(const struct session *session);		/* for tracemap_open() */
 const char *session_name(const struct session *session);	/* "/" for the top level */
