@@ -343,11 +343,8 @@ static void cannot_read(const struct report *r)
 	if (!begins(r))
 		say("%s: it is no trace.dat, as it begins with something else: tracemap record -o makes one",
 		    r->opt.file);
-	else if (r->opt.piped)
-		say("%s: it begins as a trace.dat and is not all of one, or is compressed in a way that libtracecmd does not know: the program that has written it may have said why",
-		    r->opt.file);
 	else
-		say("%s: it begins as a trace.dat, but was cut before its data, is damaged, or is compressed in a way that libtracecmd does not know: copy it once more from where it was recorded",
+		say("%s: it begins as a trace.dat and is not all of one, or is compressed in a way that libtracecmd does not know",
 		    r->opt.file);
 }
 
@@ -362,11 +359,6 @@ static int check_file(const struct report *r)
 		say("%s: %s%s", r->opt.file, strerror(error),
 		    error == ENOENT ? ": tracemap record -o makes one" : "");
 		return -error;
-	}
-	if (S_ISDIR(st.st_mode)) {
-		say("%s: it is a folder: name the trace.dat in it, such as %s/trace.dat",
-		    r->opt.file, r->opt.file);
-		return -EISDIR;
 	}
 	if (S_ISREG(st.st_mode) && !st.st_size) {
 		say("%s: it is empty, so no recording was begun in it: tracemap record -o makes one",

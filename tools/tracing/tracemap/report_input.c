@@ -77,23 +77,9 @@ static int failed(int error)
 	return error;
 }
 
-/* What main() has opened where standard input was closed is /dev/null, too. */
-static void say_nothing_came(void)
+static int no_trace(void)
 {
-	struct stat st;
-
-	if (!fstat(STDIN_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-		say("standard input: nothing came: the program that was to write a trace.dat to it has ended before; a file is read if it is named");
-	else
-		say("standard input: it is empty, or closed: name a trace.dat, or pipe one into it: tracemap record -o - ... | tracemap report -");
-}
-
-static int no_trace(bool nothing)
-{
-	if (nothing)
-		say_nothing_came();
-	else
-		say("standard input: it is no trace.dat: tracemap record -o - writes one");
+	say("standard input: it is no trace.dat, and may be empty: pipe one into it, as tracemap record -o - does, or name a file");
 	return -ENODATA;
 }
 
@@ -108,13 +94,13 @@ static int copy(int fd)
 		if (n < 0)
 			return failed(n);
 		if (is_other(&b, buffer, n))
-			return no_trace(false);
+			return no_trace();
 		ret = trace_dat_write_at(fd, buffer, n, b.size - n);
 		if (ret)
 			cannot_keep(ret);
 	}
 	if (!ret && b.size < sizeof(b.magic))
-		ret = no_trace(!b.size);
+		ret = no_trace();
 	stop_forget();
 	return ret;
 }
