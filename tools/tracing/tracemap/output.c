@@ -24,11 +24,6 @@ void output_begin_line(struct output *out)
 	out->start = out->line.length;
 }
 
-unsigned long long output_size(const struct output *out)
-{
-	return out->written + out->line.length;
-}
-
 static bool is_terminal(struct output *out)
 {
 	if (!out->terminal)

@@ -78,7 +78,4 @@ bool output_failed(const struct output *out, int error);
  */
 void output_never_wait(struct output *out);
 
-/* How many bytes were written or are still to be written */
-unsigned long long output_size(const struct output *out);
-
 #endif /* _TRACEMAP_OUTPUT_H */

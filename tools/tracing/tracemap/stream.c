@@ -47,7 +47,7 @@ struct options {
 	bool strict;
 	bool quiet;
 	bool from_now;
-	unsigned long long count, size;	/* 0: no limit */
+	unsigned long long count;	/* 0: no limit */
 	double duration;		/* seconds, 0: no limit */
 	const char *until;
 };
@@ -67,7 +67,7 @@ struct stream {
 	struct losses losses;
 	bool drops_new_events;		/* the instance, rather than overwriting old ones */
 	uint64_t last_ts;
-	bool enough;			/* count, size or match reached */
+	bool enough;			/* count or match reached */
 	bool given_up;			/* not all was printed that was there at the end */
 	bool ended;			/* nothing more is taken out of the buffers */
 	bool incomplete;		/* a CPU is not read, which was reported */
@@ -120,8 +120,7 @@ static void check_limits(struct stream *s)
 {
 	const struct options *opt = &s->opt;
 
-	s->enough = (opt->count && s->events >= opt->count) ||
-		(opt->size && output_size(&s->out) >= opt->size) || matches(s);
+	s->enough = (opt->count && s->events >= opt->count) || matches(s);
 }
 
 static void print_record(struct stream *s, const struct tracemap_record *rec)
@@ -525,7 +524,6 @@ static const struct verb_option own_options[] = {
 	{ 0, "duration", OPTION_SECONDS, AT(duration), "TIME",
 	  .help = "seconds, or 500ms, 10s, 5m, 1h" },
 	{ 0, "count", OPTION_COUNT, AT(count), "N", .help = "after this many events" },
-	{ 0, "size", OPTION_SIZE, AT(size), "SIZE", .help = "after this many bytes of output" },
 	{ 0, "until", OPTION_TEXT, AT(until), "REGEX",
 	  .help = "after the first line that matches" },
 	{ }
