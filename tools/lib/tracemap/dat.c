@@ -168,6 +168,28 @@ int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way)
 				in_the_way);
 }
 
+int dat_next_file(struct tracemap_dat *dat, const char *path, char **in_the_way,
+		  struct trace_dat **old)
+{
+	struct trace_dat *file;
+	int ret = trace_dat_create(&file, path, dat->head, dat->nr_cpus, dat->page_size,
+				   in_the_way);
+
+	if (ret)
+		return ret;
+	dat->before = dat_size(dat);
+	*old = dat->file;
+	dat->file = file;
+	for (unsigned int i = 0; i < dat->nr_tracks; i++)
+		dat_track_next_file(dat->tracks[i]);
+	return 0;
+}
+
+uint64_t dat_size(const struct tracemap_dat *dat)
+{
+	return dat->before + (dat->file ? trace_dat_size(dat->file) : 0);
+}
+
 int dat_create_unnamed(struct tracemap_dat *dat)
 {
 	return trace_dat_create_unnamed(&dat->file, dat->head, dat->nr_cpus, dat->page_size);
@@ -329,7 +351,7 @@ void tracemap_dat_figures(struct tracemap_dat *dat, struct tracemap_dat_figures 
 {
 	memset(figures, 0, sizeof(*figures));
 	figures->at_least = dat->damaged || losses_at_least(&dat->losses);
-	figures->bytes = dat->file ? trace_dat_size(dat->file) : 0;
+	figures->bytes = dat_size(dat);
 	figures->error = dat->error;
 	for (unsigned int i = 0; i < dat->nr_tracks; i++) {
 		struct dat_track *track = dat->tracks[i];

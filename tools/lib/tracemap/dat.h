@@ -75,6 +75,7 @@ struct tracemap_dat {
 	struct trace_head *head;
 	struct trace_dat *file;
 	bool compress;
+	uint64_t before;		/* bytes of data in the files before this one */
 	unsigned int nr_cpus;		/* in the file */
 	unsigned int page_size;
 	struct subbuf_format format;
@@ -102,6 +103,23 @@ int dat_new(struct tracemap_dat **dat, struct tracemap *t, const char *dir);
 int dat_take_head(struct tracemap_dat *dat, const char *dir);
 int dat_create(struct tracemap_dat *dat, const char *path, char **in_the_way);
 int dat_create_unnamed(struct tracemap_dat *dat);
+
+/**
+ * dat_next_file - go on in another file
+ * @dat: the recording, of which what was taken is written
+ * @path: the name of the other file
+ * @in_the_way: see trace_dat_create()
+ * @old: set to the file so far, which the caller finishes and closes. A loss that no page in it
+ *	has told is told by the next page. A page in it that lacks the number of lost events goes
+ *	without: only the sums have that number
+ *
+ * Return: 0; or a negative errno, and the file stays
+ */
+int dat_next_file(struct tracemap_dat *dat, const char *path, char **in_the_way,
+		  struct trace_dat **old);
+
+/* Bytes of data in all files */
+uint64_t dat_size(const struct tracemap_dat *dat);
 
 /*
  * After everything was taken, read what the head lacks: what became known meanwhile, and what
@@ -153,6 +171,9 @@ void dat_track_write_tail(struct dat_track *track);
 
 /* Pass the batch, which was written. */
 void dat_track_pass(struct dat_track *track);
+
+/* What comes goes to another file, see dat_next_file(). */
+void dat_track_next_file(struct dat_track *track);
 
 /* The same for one CPU, see dat_count_losses(). */
 void dat_track_settle(struct dat_track *track);

@@ -107,13 +107,12 @@ static unsigned int check_file(int64_t *missed, unsigned int room)
 }
 
 /* And of one that is whole: the data of the only CPU are the last of it. */
-static unsigned int check_whole(const char *name)
+static unsigned int whole_file(const char *name, int64_t *missed)
 {
 	struct trace_head_found found;
 	FILE *file = fopen(name, "re");
 	struct trace_region region;
 	unsigned int pages;
-	int64_t missed[100];
 	char part[240];
 
 	CHECK(file && trace_head_find(file, &found));
@@ -126,6 +125,13 @@ static unsigned int check_whole(const char *name)
 	snprintf(part, sizeof(part), "%s.cpu0", name);
 	CHECK(access(part, F_OK) && errno == ENOENT);
 	return pages;
+}
+
+static unsigned int check_whole(const char *name)
+{
+	int64_t missed[100];
+
+	return whole_file(name, missed);
 }
 
 /* ---- Recording ---- */
@@ -909,6 +915,43 @@ static void test_compress(void)
 	tracemap_close(t);
 }
 
+/*
+ * Each event is in one of two files. A loss that the first one does not tell yet is told by the
+ * second; a number that it lacks only by the sums.
+ */
+static void test_next_file(void)
+{
+	char next[240], *in_the_way;
+	struct trace_dat *old;
+	struct subbuf_make m;
+	int64_t missed[100];
+
+	open_recording();
+	kernel_tells_overrun(9);
+	send_much(true, -1);
+	send_events(3);
+	pull(1, 0);
+	begin(&m);
+	send(&m, 4);
+	pull(1, 0);
+	CHECK(dat_next_file(dat, path, &in_the_way, &old) == -EBUSY && !in_the_way);
+	snprintf(next, sizeof(next), "%s.2", path);
+	CHECK(!dat_next_file(dat, next, &in_the_way, &old));
+	CHECK(!trace_dat_finish(old, NULL));
+	trace_dat_close(old);
+	CHECK(whole_file(path, missed) == 3 && missed[0] == SUBBUF_MISSED_UNKNOWN);
+	nr_sent = 0;
+	send_events(3);
+	pull(1, 0);
+	send_much(false, 0);
+	count_at_end(13);
+	CHECK(dat_size(dat) == 5 * 4096 && !tracemap_dat_finish(dat));
+	CHECK(whole_file(next, missed) == 2 && missed[0] == 4 && !missed[1]);
+	kernel_tells_overrun(0);
+	CHECK(!unlink(next));
+	close_all();
+}
+
 /* What was there stays. */
 static void test_refused(void)
 {
@@ -974,6 +1017,7 @@ int main(int argc, char **argv)
 	test_format();
 	test_version(0, '6');
 	test_compress();
+	test_next_file();
 	test_refused();
 	test_top_level(dir);
 	tracefs_make_folder(top);

@@ -229,6 +229,17 @@ void dat_track_settle(struct dat_track *track)
 		settle(track, track->owed.overwritten);
 }
 
+void dat_track_next_file(struct dat_track *track)
+{
+	track->piece.missed = untold(track);
+	track->piece.subbuf = NULL;
+	track->nr_pages = 0;
+	track->piece_events = 0;
+	track->at = 0;
+	/* The page that a number would be for is in the other file. */
+	track->owed.losses += track->owed.losses > 0;
+}
+
 /* ---- Batches ---- */
 
 /*
