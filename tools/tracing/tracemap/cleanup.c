@@ -6,7 +6,8 @@
  * The second process reads a pipe: the path of a recording that is to be finished, if there is
  * one, and an empty path when the command has cleaned up itself. Each has a 0 byte behind it,
  * and is written as a whole, since a pipe takes PIPE_BUF bytes at once. The process acts when
- * the pipe ends: the command has closed it, or is dead.
+ * the pipe ends: the command has closed it, or is dead. Only a recording behind which another
+ * one comes is finished at once, and one behind DROP is removed: so both are done in this order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,8 @@
 #define AT_ONCE		0
 #define FOR_A_WHILE	2000	/* ms; what a process that has just ended had open is closed */
 #define UNTIL_GONE	-1
+
+#define DROP		'-'	/* before a path */
 
 #define FIRST_WAIT_MS	10	/* between two tries; it doubles */
 #define LONGEST_WAIT_MS	500
@@ -94,7 +97,8 @@ int cleanup_remove(const struct cleanup *c)
 
 /* ---- The second process ---- */
 
-static void finish_recording(const char *path)
+/* Returns whether it is whole. */
+static bool finish_recording(const char *path)
 {
 	struct trace_dat_restored restored;
 	int ret = trace_dat_restore(path, true, NULL, &restored);
@@ -105,6 +109,14 @@ static void finish_recording(const char *path)
 		complain(ABOUT_OUTPUT, ret,
 			 "%s is not whole: tracemap record --restore %s moves the rest into it, from %s.cpu0 and so on",
 			 path, path, path);
+	return !ret || ret == -EEXIST;
+}
+
+/* What an earlier recorder that was killed has left is for --restore. */
+static void drop_recording(const char *path)
+{
+	if (!trace_dat_is_unfinished(path))
+		unlink(path);
 }
 
 /* Where the folder is locked, it is not left behind: see session.c. */
@@ -116,22 +128,51 @@ static void lock_folder(const struct cleanup *c)
 		flock(fd, LOCK_EX);
 }
 
+/* The path that comes next; empty: the command has cleaned up; NULL: it cannot any more */
+static char *next_path(FILE *said)
+{
+	char *path = NULL;
+	size_t room = 0;
+
+	if (getdelim(&path, &room, '\0', said) > 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* Returns the recording that is left to finish, or NULL. */
+static char *follow(FILE *said)
+{
+	char *recording = NULL, *path;
+	bool failed = false;
+
+	while ((path = next_path(said))) {
+		if (!*path)
+			_exit(failed);
+		if (*path == DROP) {
+			drop_recording(path + 1);
+			free(path);
+			continue;
+		}
+		failed |= recording && !finish_recording(recording);
+		free(recording);
+		recording = path;
+	}
+	return recording;
+}
+
 static void clean_up(const struct cleanup *c, int fd)
 {
-	char said[PATH_MAX + 2] = "";
-	ssize_t length = read_file__fill(fd, said, sizeof(said) - 1);
-	/* The last path is empty: there are two 0 bytes, or it is the only one. */
-	bool done = length > 0 && !said[length - 1] && (length == 1 || !said[length - 2]);
+	FILE *said = fdopen(fd, "r");
+	char *recording = said ? follow(said) : NULL;
 	int ret;
 
-	if (done)
-		_exit(0);
 	ret = c->folder ? remove_folder(c, AT_ONCE) : 0;
 	if (ret == -EBUSY)
 		lock_folder(c);
 	/* Do this late: it may take long where the file system has to copy. */
-	if (*said)
-		finish_recording(said);
+	if (recording)
+		finish_recording(recording);
 	/* The command of a recorder may have a file open for as long as it runs. */
 	if (ret == -EBUSY)
 		remove_folder(c, UNTIL_GONE);
@@ -207,18 +248,31 @@ void cleanup_add_recording(struct cleanup *c, const char *path)
 	free(absolute);
 }
 
-void cleanup_end(struct cleanup *c)
+void cleanup_drop_recording(const struct cleanup *c, const char *path)
+{
+	char *absolute = realpath(path, NULL), *drop;
+
+	if (absolute && asprintf(&drop, "%c%s", DROP, absolute) >= 0) {
+		send_path(c, drop);
+		free(drop);
+	}
+	free(absolute);
+}
+
+bool cleanup_end(struct cleanup *c)
 {
 	struct cleanup **link = &first;
+	int status = 0;
 
 	if (c->fd < 0)
-		return;
+		return true;
 	while (*link != c)
 		link = &(*link)->next;
 	*link = c->next;
 	send_path(c, "");
 	close(c->fd);
 	c->fd = -1;
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return !WIFEXITED(status) || !WEXITSTATUS(status);
 }

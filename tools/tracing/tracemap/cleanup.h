@@ -24,11 +24,17 @@ struct cleanup {
  */
 int cleanup_begin(struct cleanup *c);
 
-/* This recording is to be finished, see trace_dat_restore(). There is at most one. */
+/*
+ * This recording is to be finished, see trace_dat_restore(). So is the one that was added before,
+ * at once: the caller closes it, and finishes only the last one itself.
+ */
 void cleanup_add_recording(struct cleanup *c, const char *path);
 
-/* The command has cleaned up: end the process. */
-void cleanup_end(struct cleanup *c);
+/* Remove this recording, unless there is none, or it is not whole. */
+void cleanup_drop_recording(const struct cleanup *c, const char *path);
+
+/* The command has cleaned up: end the process. Returns false if a recording is not whole, said. */
+bool cleanup_end(struct cleanup *c);
 
 /*
  * Remove the command's instance. If a process has a file of it open, tracing ends there at once,

@@ -59,9 +59,7 @@ static void test_all_well(void)
 
 	make(&c);
 	CHECK(!cleanup_remove(&c) && !is_there("folder"));
-	cleanup_end(&c);
-	CHECK(c.fd < 0);
-	cleanup_end(&c);
+	CHECK(cleanup_end(&c) && c.fd < 0 && cleanup_end(&c));
 }
 
 /* No signal comes when the command writes to a process that is no more. */
@@ -196,6 +194,26 @@ static void test_no_folder(void)
 	CHECK(was_killed(pid));
 }
 
+/* Those before the last one are finished meanwhile, and one that is dropped goes after that. */
+static void test_several(void)
+{
+	struct cleanup c = begin("folder");
+	char paths[3][300];
+
+	make(&c);
+	for (int i = 0; i < 3; i++) {
+		snprintf(paths[i], sizeof(paths[i]), "%s/file.%d", top, i);
+		make_file(top, strrchr(paths[i], '/') + 1, "no recording");
+		cleanup_add_recording(&c, paths[i]);
+	}
+	cleanup_drop_recording(&c, paths[0]);
+	cleanup_drop_recording(&c, "no-such-file");
+	CHECK(goes("file.0") && is_there("file.1") && is_there("file.2"));
+	/* Neither of the two could be finished. */
+	CHECK(!cleanup_remove(&c) && !cleanup_end(&c));
+	CHECK(!unlink(paths[1]) && !unlink(paths[2]));
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc > 1);
@@ -211,6 +229,7 @@ int main(int argc, char **argv)
 	test_killed_in_use();
 	test_dropped();
 	test_no_folder();
+	test_several();
 	CHECK(!rmdir(top));
 	printf("ok - cleanup\n");
 	return 0;

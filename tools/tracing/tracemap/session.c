@@ -252,6 +252,11 @@ void session_add_recording(struct session *session, const char *path)
 	cleanup_add_recording(&session->cleanup, path);
 }
 
+void session_drop_recording(struct session *session, const char *path)
+{
+	cleanup_drop_recording(&session->cleanup, path);
+}
+
 /* ---- Opening ---- */
 
 /* The second process of a session that has just been killed is removing its instance. */
@@ -457,7 +462,8 @@ int session_close(struct session *session)
 	if (!session)
 		return 0;
 	ret = session->own ? cleanup_remove(&session->cleanup) : 0;
-	cleanup_end(&session->cleanup);
+	if (!cleanup_end(&session->cleanup) && !ret)
+		ret = -EIO;
 	if (session->lock >= 0)
 		close(session->lock);
 	if (session->cleanup.top >= 0)

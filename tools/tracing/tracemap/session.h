@@ -80,8 +80,14 @@ int session_try(struct session *session, const char *file, const char *value);
 /* Like session_try(), but append @value to the file. */
 int session_add(struct session *session, const char *file, const char *value);
 
-/* If the command is killed, this recording is to be finished, see trace_dat_restore(). */
+/*
+ * If the command is killed, this recording is to be finished, see trace_dat_restore(). The one
+ * that was added before is finished by the second process, as soon as the caller has closed it.
+ */
 void session_add_recording(struct session *session, const char *path);
+
+/* When that is done, remove this one, unless there is none, or it is not whole. */
+void session_drop_recording(struct session *session, const char *path);
 
 /* The contents of a file of the instance, without the last newline; the caller frees them. */
 char *session_get(const struct session *session, const char *file);
