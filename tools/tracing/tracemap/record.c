@@ -20,6 +20,7 @@
 #include "selection.h"
 #include "session.h"
 #include "sink.h"
+#include "split.h"
 #include "stop.h"
 #include "temp_file.h"
 #include "trace_dat_zstd.h"
@@ -38,6 +39,7 @@ struct request {
 	bool piped;			/* it is standard output */
 	const char *restore;		/* a file: only finish it */
 	char **command;
+	struct split split;
 	double duration;		/* seconds, 0: no limit */
 	unsigned long long size;	/* bytes, 0: no limit */
 	bool compress;
@@ -53,6 +55,10 @@ struct run {
 	struct recording recording;
 	struct record_end end;
 	struct loop loop;
+	char *path;		/* of the file, if there are several; else NULL */
+	unsigned long first;	/* the number of the first of these, */
+	unsigned long number;	/* and of this one */
+	double split_at;	/* when another one begins; 0: that is not known */
 	double started;
 	double ticked;
 	double took_all;
@@ -114,6 +120,12 @@ static const struct verb_option own_options[] = {
 	  .help = "exit with 3 if events were lost, or taken by others" },
 	{ 'q', "quiet", OPTION_FLAG, AT(quiet), NULL,
 	  .help = "print neither the progress nor the totals at the end" },
+	{ .help = "\nIn several files, FILE.1, FILE.2 and so on:" },
+	{ 0, "split", OPTION_CALL, AT(split), "SIZE|TIME",
+	  "begin another file after so many bytes, e.g. 100M, or\n"
+	  "after a time, e.g. 10m", split_take },
+	{ 0, "keep", OPTION_COUNT, AT(split.keep), "N",
+	  .help = "remove an old file when there are more than N" },
 	{ .help = "\nWhen to stop:" },
 	{ 0, "duration", OPTION_SECONDS, AT(duration), "TIME",
 	  .help = "seconds, or 500ms, 10s, 5m, 1h" },
@@ -133,7 +145,9 @@ static const struct verb_options verb = {
 	"Record events into a file that trace-cmd report and KernelShark open, until\n"
 	"Ctrl-C, or until the command has ended.\n\n",
 	.end =
-	"\nExample: ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
+	"\nExamples:\n"
+	"  ssh HOST tracemap record -e sched -o - --duration 5 | tracemap report -\n"
+	"  tracemap record -e sched -o sched.dat --split 1h --keep 24\n"
 	"The COMMAND finds the folder of the instance in $TRACEMAP_INSTANCE.\n"
 	"With -o - the data are kept in the folder $TMPDIR (default: /var/tmp) meanwhile.\n"
 	"Exit status: 0, or the COMMAND's; 1: it failed; 2: usage; 3: --strict.\n",
@@ -162,6 +176,23 @@ static int check_restore(const struct request *request, int given)
 	return -EINVAL;
 }
 
+static int check_split(const struct request *request)
+{
+	if (!split_is_asked(&request->split) && !request->split.keep)
+		return 0;
+	if (request->output[strlen(request->output) - 1] == '/')
+		return recording_refused(-EISDIR, request->output, NULL);
+	if (!split_is_asked(&request->split))
+		say("--keep goes with --split SIZE or TIME, which makes several files");
+	else if (request->piped)
+		say("--split makes several files, and standard output is one: name them by -o FILE");
+	else if (request->compress)
+		say("--split goes with no --compress: trace-cmd convert --compression zstd compresses each file");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 /* 1: go on; 0: help was asked for; or a negative errno, said. */
 static int parse(struct request *request, int argc, char **argv)
 {
@@ -183,7 +214,9 @@ static int parse(struct request *request, int argc, char **argv)
 		say("nothing to record: -e names events, -p a tracer, -i an instance that is set up");
 		return -EINVAL;
 	}
-	ret = request->piped ? sink_check() : 0;
+	ret = check_split(request);
+	if (!ret && request->piped)
+		ret = sink_check();
 	return ret ? ret : 1;
 }
 
@@ -241,17 +274,99 @@ static int open_buffers(struct run *run)
 	return 0;
 }
 
+/* ---- In several files ---- */
+
+static const char *file_of(const struct run *run)
+{
+	return run->path ? run->path : run->request->output;
+}
+
+/* Behind those of earlier recordings */
+static int name_first(struct run *run)
+{
+	if (!split_is_asked(&run->request->split))
+		return 0;
+	run->first = split_first(run->request->output);
+	run->number = run->first;
+	run->path = split_path(run->request->output, run->number);
+	return run->path ? 0 : complain(ABOUT_OUTPUT, ENOMEM, "%s", run->request->output);
+}
+
+/* The second process has to know of a file, and an old one may go for it. */
+static void tell_file(const struct run *run)
+{
+	unsigned long long keep = run->request->split.keep;
+	char *old = NULL;
+
+	session_add_recording(run->session, file_of(run));
+	if (keep && run->number > keep)
+		old = split_path(run->request->output, run->number - keep);
+	if (old)
+		session_drop_recording(run->session, old);
+	free(old);
+}
+
+/* A file without data stays: where nothing comes, nothing is to be done. */
+static bool is_split_due(struct run *run)
+{
+	const struct split *split = &run->request->split;
+	uint64_t size = trace_dat_size(run->recording.dat->file);
+
+	if (size && split->seconds && !run->split_at)
+		run->split_at = now() + split->seconds;
+	return (split->size && size >= split->size) || (run->split_at && now() >= run->split_at);
+}
+
+/*
+ * All that was taken is written. The second process moves the data into the file so far, which
+ * may take longer than the buffers can wait.
+ */
+static int begin_next(struct run *run)
+{
+	char *path = split_path(run->request->output, run->number + 1);
+	struct trace_dat *old;
+	int ret = path ? record_end_next(&run->end, path, &old) :
+			 complain(ABOUT_OUTPUT, ENOMEM, "%s", run->request->output);
+
+	run->failed |= run->end.failed || ret;
+	if (ret) {
+		free(path);
+		return ret;
+	}
+	free(run->path);
+	run->path = path;
+	run->end.file = path;
+	run->number++;
+	run->split_at = 0;
+	tell_file(run);
+	trace_dat_close(old);
+	return 0;
+}
+
+/* Milliseconds until another file begins; -1: it is not by time, or there is no data. */
+static int until_split(const struct run *run)
+{
+	const double day = 24 * 60 * 60;
+	double left = run->split_at - now();
+
+	if (!run->split_at)
+		return -1;
+	return left > 0 ? (left < day ? left : day) * 1000 + 1 : 0;
+}
+
+/* ---- Opening all of it ---- */
+
 static int open_recording(struct run *run)
 {
 	int ret = recording_open(&run->recording, run->t, session_dir(run->session),
-				 run->request->piped ? NULL : run->request->output);
+				 run->request->piped ? NULL : file_of(run));
 
 	if (ret)
 		return ret;
 	run->recording.dat->starts = session_is_own(run->session);
 	run->recording.dat->losses.swapped = session_may_swap(run->session, run->t);
 	if (!run->request->piped)
-		session_add_recording(run->session, run->request->output);
+		tell_file(run);
 	return 0;
 }
 
@@ -265,7 +380,7 @@ static int open_pipe(struct run *run)
 
 static int open_all(struct run *run)
 {
-	int ret = open_pipe(run);
+	int ret = open_pipe(run) ?: name_first(run);
 
 	if (!ret)
 		ret = selection_open(&run->request->selection, &run->session, &run->loop.child,
@@ -310,7 +425,7 @@ static int write_failed(struct run *run)
 	run->end.write_failed = true;
 	run->failed = true;
 	complain(ABOUT_OUTPUT, error, "%s",
-		 run->request->piped ? temp_folder() : run->request->output);
+		 run->request->piped ? temp_folder() : file_of(run));
 	return error;
 }
 
@@ -413,9 +528,10 @@ static int take_turn(void *arg)
 	struct run *run = arg;
 	int ret = take(run);
 
-	if (ret >= 0)
-		tick(run);
-	return ret;
+	if (ret < 0)
+		return ret;
+	tick(run);
+	return is_split_due(run) ? begin_next(run) ?: ret : ret;
 }
 
 /* CPUs that came since. */
@@ -432,7 +548,7 @@ static bool is_over(void *arg)
 
 	if (run->end.pipe_gone)
 		return true;
-	return run->request->size && trace_dat_size(run->recording.dat->file) >= run->request->size;
+	return run->request->size && dat_size(run->recording.dat) >= run->request->size;
 }
 
 /* Until what is in the buffers by now has to be in the file; -1: there is nothing. */
@@ -450,10 +566,10 @@ static int sleep_till_more(void *arg)
 	struct run *run = arg;
 	struct pollfd pipe = { .fd = run->end.pipe };	/* its reader may go */
 	struct tracemap *t = run->naps && !run->idle ? NULL : run->t;
-	int ret;
+	int ms = t ? patience(run) : NAP_MS, split = until_split(run), ret;
 
 	tracemap_set_wake_bytes(run->t, run->idle && run->any_event ? 1 : run->enough);
-	ret = loop_wait(&run->loop, t, &pipe, 1, t ? patience(run) : NAP_MS);
+	ret = loop_wait(&run->loop, t, &pipe, 1, split >= 0 && (ms < 0 || split < ms) ? split : ms);
 	if (pipe.revents)
 		gone(run);
 	return ret < 0 ? read_failed(run, ret, -1) : 0;
@@ -533,6 +649,10 @@ static void sum_up(struct run *run, const struct tracemap_dat_figures *sums)
 		fputs("tracemap: ", stderr);
 		print_sums(run, sums, stderr);
 		print_end(&run->end, stderr);
+		if (run->path)
+			fprintf(stderr, "; the last of %lu file%s is %s",
+				run->number - run->first + 1, plural(run->number - run->first + 1),
+				run->path);
 		fputc('\n', stderr);
 		session_say_others(run->session, losses_others(losses),
 				   losses_others_at_least(losses) ||
@@ -547,6 +667,7 @@ static void close_all(struct run *run)
 	tracemap_close(run->t);
 	if (session_close(run->session))
 		run->failed = true;
+	free(run->path);
 }
 
 /*
@@ -589,7 +710,7 @@ static int record(struct run *run)
 		session_say_how(run->session, run->t, run->request->selection.way);
 	run->end.recording = &run->recording;
 	run->end.dir = session_dir(run->session);
-	run->end.file = run->request->output;
+	run->end.file = file_of(run);
 	run->end.compress = run->request->compress;
 	run->end.quiet = run->request->quiet;
 	run->started = now();

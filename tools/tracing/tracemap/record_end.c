@@ -67,6 +67,12 @@ static void refresh_head(struct record_end *e)
 			  "names and formats of events stay those of its beginning");
 }
 
+int record_end_next(struct record_end *e, const char *path, struct trace_dat **old)
+{
+	refresh_head(e);
+	return recording_next(e->recording, path, old);
+}
+
 /* ---- Moving the data ---- */
 
 /* The data are moved into the file, compressed, or written to a pipe: struct trace_dat_watch. */

@@ -39,6 +39,12 @@ struct record_end {
 	uint64_t compressed;
 };
 
+/*
+ * Go on in another file. Sets @old to the one so far, which lacks only that its data are moved into
+ * it. Returns 0, or a negative errno that the user was told; then the file stays.
+ */
+int record_end_next(struct record_end *e, const char *path, struct trace_dat **old);
+
 /* The reader of the pipe has ended, and the recording is lost: tell the user once. */
 void record_end_gone(struct record_end *e);
 

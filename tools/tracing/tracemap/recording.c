@@ -212,6 +212,17 @@ static int create_file(struct recording *r, const char *path)
 	return ret;
 }
 
+int recording_next(struct recording *r, const char *path, struct trace_dat **old)
+{
+	char *in_the_way;
+	int ret = dat_next_file(r->dat, path, &in_the_way, old);
+
+	if (ret)
+		ret = recording_refused(ret, path, in_the_way);
+	free(in_the_way);
+	return ret;
+}
+
 static int create_unnamed(struct recording *r)
 {
 	int ret = dat_create_unnamed(r->dat);

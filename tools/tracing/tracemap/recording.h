@@ -37,6 +37,9 @@ struct recording {
 int recording_open(struct recording *r, struct tracemap *t, const char *dir, const char *path);
 void recording_close(struct recording *r);
 
+/* Go on in another file, see dat_next_file(). Returns 0 or a negative errno, said. */
+int recording_next(struct recording *r, const char *path, struct trace_dat **old);
+
 /*
  * Whether a whole file could be written by this name, or replaced. Leaves it as it is. Returns 0,
  * or a negative errno that was reported.

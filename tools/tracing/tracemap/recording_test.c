@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * recording.h: how much is taken of a buffer. What is in the file is for dat_test.c of the
- * library to tell.
+ * library to tell. split.h: the names of several files, and when another one begins.
  */
 #include "recording.h"
+#include "split.h"
 #include "subbuf_make.h"
 #include "tracefs_make.h"
 
@@ -73,6 +74,45 @@ static void test_shares(void)
 	close_recording();
 }
 
+static bool takes(const char *text, double seconds, unsigned long long size)
+{
+	struct split split = { .keep = 3 };
+
+	return !split_take(&split, text) && split.seconds == seconds && split.size == size &&
+	       split.keep == 3 && split_is_asked(&split);
+}
+
+/* The unit says which of both it is. */
+static void test_split_values(void)
+{
+	static const char * const wrong[] = { "", "5", "m", "M", "5x", "0s", "0M", "-1M", "5 M" };
+	struct split split = { .keep = 0 };
+
+	CHECK(takes("5m", 300, 0) && takes("1m30s", 90, 0) && takes("500ms", 0.5, 0));
+	CHECK(takes("5M", 0, 5 << 20) && takes("5k", 0, 5 << 10) && takes("1GiB", 0, 1 << 30));
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK(split_take(&split, wrong[i]) == -EINVAL);
+}
+
+static void test_split_names(void)
+{
+	static const char * const others[] = {
+		"trace.dat", "trace.dat.1.cpu0", "trace.dat.x7", "trace.dat.", "trace.data.9",
+		"trace.dat.20261130235959",
+	};
+	char *next = split_path(path, 12);
+
+	CHECK(split_first(path) == 1 && split_first("/no/such") == 1);
+	for (unsigned int i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		make_file(top, others[i], "");
+	CHECK(split_first(path) == 1);
+	make_file(top, "trace.dat.2", "");
+	make_file(top, strrchr(next, '/') + 1, "");
+	CHECK(split_first(path) == 13 && !unlink(next));
+	CHECK(split_first(path) == 3);
+	free(next);
+}
+
 int main(int argc, char **argv)
 {
 	int files;
@@ -84,6 +124,8 @@ int main(int argc, char **argv)
 	to = tracefs_make(top, dir);
 	files = open_files();
 	test_shares();
+	test_split_values();
+	test_split_names();
 	CHECK(open_files() == files);
 	tracefs_remove(top, to);
 	printf("ok - recording\n");

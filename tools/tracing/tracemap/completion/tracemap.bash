@@ -70,7 +70,7 @@ _tracemap_values()
 	--key)		_tracemap_fields "$fs" "${@:4}" ;;
 	--between)	_tracemap_events "$fs" "$2" ;;
 	--signal)	echo USR1 USR2 ;;
-	--last|--every|--after|--keep) ;;
+	--last|--every|--after|--keep|--split) ;;
 	-t|--task|--from|--to|-f|--filter|-b|--buffer|--buffer-total|--duration|--size|--until|--subbuf|-n|--count|--max-rows|-d|--interval)
 			;;
 	*)		return 1 ;;
