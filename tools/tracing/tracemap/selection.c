@@ -166,6 +166,10 @@ const struct verb_option selection_options[] = {
 	{ 'p', "tracer", OPTION_TEXT, AT(tracer), "NAME", .help = "a tracer, e.g. function" },
 	{ 'l', "function", OPTION_CALL, 0, "GLOB",
 	  "only these functions, with -p function; repeat for more", add_function },
+	{ 'P', "pid", OPTION_CALL, AT(follow), "PID",
+	  "only this process and what it forks; repeat for more", follow_pids },
+	{ 0, "cgroup", OPTION_TEXT, AT(follow.cgroup), "PATH",
+	  .help = "only the processes of this cgroup and what they fork" },
 	{ 'C', "cpus", OPTION_CALL, 0, "LIST", "these CPUs, e.g. 0,2-3 (default: all)",
 	  selection_cpus },
 	{ 'i', "instance", OPTION_CALL, 0, "NAME",
@@ -228,6 +232,10 @@ static const char *setting_of(const struct selection *sel)
 		return "-p";
 	if (sel->nr_functions)
 		return "-l";
+	if (sel->follow.nr)
+		return "-P";
+	if (sel->follow.cgroup)
+		return "--cgroup";
 	if (sel->child_only)
 		return "-F";
 	if (sel->buffer_size)
@@ -279,6 +287,7 @@ void selection_free(struct selection *sel)
 	}
 	free(sel->events);
 	free(sel->functions);
+	free(sel->follow.pids);
 	free(sel->cpus);
 }
 
@@ -628,27 +637,50 @@ static int set_all(const struct selection *sel, struct session *session)
 	return take_steps(steps, sizeof(steps) / sizeof(steps[0]), sel, session);
 }
 
-static int limit_to(const struct selection *sel, struct session *session, int pid)
+/* They are traced from now on, with what they fork. */
+static int set_tasks(const struct selection *sel, struct session *session, const char *tasks)
 {
 	static const char * const files[][2] = {
-		{ "options/event-fork", "1" },
-		{ "set_event_pid", NULL },
-		{ "options/function-fork", "1" },
-		{ "set_ftrace_pid", NULL },
+		{ "options/event-fork", "set_event_pid" },
+		{ "options/function-fork", "set_ftrace_pid" },
 	};
-	unsigned int nr = traces_functions(sel) ? 4 : 2;
+	unsigned int nr = traces_functions(sel) ? 2 : 1;
+	int ret;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		ret = session_try(session, files[i][0], "1");
+		if (!ret)
+			ret = session_add(session, files[i][1], tasks);
+		if (ret)
+			return complain(ABOUT_SETTING, ret, "%s", files[i][1]);
+	}
+	return 0;
+}
+
+static int limit_to_child(const struct selection *sel, struct session *session, int pid)
+{
 	char text[16];
 
 	if (!sel->child_only || !pid)
 		return 0;
 	snprintf(text, sizeof(text), "%d", pid);
-	for (unsigned int i = 0; i < nr; i++) {
-		int ret = session_try(session, files[i][0], files[i][1] ? files[i][1] : text);
+	return set_tasks(sel, session, text);
+}
 
-		if (ret)
-			return complain(ABOUT_SETTING, ret, "%s", files[i][0]);
+/* Again, for those that were forked before the kernel had the first list. */
+static int limit_to_followed(const struct selection *sel, struct session *session)
+{
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret && follow_is_asked(&sel->follow); i++) {
+		char *tasks = NULL;
+
+		ret = follow_threads(&sel->follow, &tasks);
+		if (!ret)
+			ret = set_tasks(sel, session, tasks);
+		free(tasks);
 	}
-	return 0;
+	return ret;
 }
 
 static int prepare_child(struct session *session, struct child *child, char **command)
@@ -684,7 +716,9 @@ int selection_open(const struct selection *sel, struct session **session, struct
 	if (!ret && session_is_own(*session))
 		ret = set_all(sel, *session);
 	if (!ret)
-		ret = limit_to(sel, *session, child->pid);
+		ret = limit_to_child(sel, *session, child->pid);
+	if (!ret)
+		ret = limit_to_followed(sel, *session);
 	allow_many_files();
 	return ret;
 }

@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "events.h"
+#include "follow.h"
 #include "options.h"
 #include "session.h"
 
@@ -32,6 +33,7 @@ struct selection {
 	unsigned int nr_events;
 	const char **functions;
 	unsigned int nr_functions;
+	struct follow follow;
 	int *cpus;		/* for struct tracemap_options */
 	unsigned int nr_cpus;	/* 0: all CPUs */
 	unsigned long long buffer_size;		/* of each CPU, */

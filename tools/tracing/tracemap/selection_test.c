@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
@@ -323,6 +324,7 @@ static void test_only_read(void)
 	} settings[] = {
 		{ 'e', "-e", "sched" }, { 'p', "-p", "function" }, { 'l', "-l", "vfs_*" },
 		{ 'b', "-b", "1M" }, { '-', "--clock", "mono" }, { 'F', "-F", NULL },
+		{ 'P', "-P", "1" },
 	};
 	char *argv[4] = { "stream", "--", "true" }, **command, wanted[64];
 	struct selection sel = { .subbuf = 65536 };
@@ -359,7 +361,7 @@ static const struct {
 	{ "buffer_subbuf_size_kb", "4\n" },
 	{ "tracing_cpumask", "f\n" },
 	{ "set_ftrace_filter", "kfree:traceoff:unlimited\n" },
-	{ "set_ftrace_pid", "no pid\n" },
+	{ "set_ftrace_pid", "" },
 	{ "set_event_pid", "" },
 	{ "set_event_notrace_pid", "" },
 	{ "set_ftrace_notrace_pid", "" },
@@ -533,6 +535,40 @@ static void test_settings(void)
 	child_stop(&child);
 	CHECK(!session_trace(session, false) && has(own, "tracing_on", "0"));
 	CHECK(!session_close(session) && !set_while_on && is_untouched());
+	selection_free(&sel);
+}
+
+/* The processes of -P and --cgroup are listed twice; what is none, or has none, is refused. */
+static void test_followed(void)
+{
+	static const char * const wrong[] = { "", "0", "x", "1,", "1,,2", "-1", "1 2", "4294967297" };
+	static const char * const options[] = { "esched", "pfunction", NULL };
+	struct selection sel = { .follow.cgroup = top };
+	struct child child = CHILD_NONE;
+	struct session *session;
+	char pid[16], text[64];
+
+	for (unsigned int i = 0; i < SIZE(wrong); i++)
+		CHECK(follow_pids(&sel.follow, wrong[i]) == -EINVAL);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	CHECK(sel.follow.nr == 2 && sel.follow.pids[1] == 1);
+	sel.follow.nr = 0;
+	CHECK(!follow_pids(&sel.follow, pid));
+	choose(&sel, options);
+	CHECK(selection_open(&sel, &session, &child, NULL) == -ENOENT && !session_close(session));
+	CHECK(strstr(last_said, "neither this nor /sys/fs/cgroup/"));
+	make_file(top, "cgroup.procs", "");
+	CHECK(selection_open(&sel, &session, &child, NULL) == -ESRCH && !session_close(session));
+	CHECK(strstr(last_said, "no process is in it now"));
+	make_file(top, "cgroup.procs", pid);
+	CHECK(!selection_open(&sel, &session, &child, NULL));
+	snprintf(text, sizeof(text), "%s %s%s %s", pid, pid, pid, pid);
+	CHECK(has(own, "set_event_pid", text) && has(own, "set_ftrace_pid", text));
+	CHECK(has(own, "options/event-fork", "1") && has(own, "options/function-fork", "1"));
+	CHECK(!session_close(session) && is_untouched());
+	sel.follow.pids[0] = INT_MAX;
+	CHECK(selection_open(&sel, &session, &child, NULL) == -ESRCH && !session_close(session));
+	CHECK(strstr(last_said, "-P 2147483647: there is no such process"));
 	selection_free(&sel);
 }
 
@@ -814,6 +850,7 @@ int main(int argc, char **argv)
 	fill(top);
 	make_file(top, "available_tracers", "wakeup function nop\n");
 	test_settings();
+	test_followed();
 	test_signal_before_start();
 	test_sizes_of_cpus();
 	test_existing(false);

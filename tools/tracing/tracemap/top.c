@@ -1015,14 +1015,16 @@ static const struct verb_options verb = {
 static int check_between(struct top *top)
 {
 	struct options *opt = &top->opt;
+	const char *which = opt->sel.follow.nr ? "-P" : opt->sel.follow.cgroup ? "--cgroup" : "-F";
 
 	if (opt->by) {
 		say("--by counts, --between measures: one of the two");
 		return -EINVAL;
 	}
 	/* It passes a waking by the command, and not the switch that follows in another task. */
-	if (opt->sel.child_only) {
-		say("--between with -F would measure pairs that never were: -F keeps events of other tasks out, in the middle of a pair; leave out -F, and use a filter, as in EVENT:'comm == \"make\"'");
+	if (opt->sel.child_only || follow_is_asked(&opt->sel.follow)) {
+		say("--between with %s would measure pairs that never were: %s keeps events of other tasks out, in the middle of a pair; leave out %s, and use a filter, as in EVENT:'comm == \"make\"'",
+		    which, which, which);
 		return -EINVAL;
 	}
 	if (parse_key(top))

@@ -62,6 +62,7 @@ _tracemap_values()
 	-p|--tracer)	cat "$fs/available_tracers" 2>/dev/null ;;
 	-l|--function)	[ ${#2} -lt 3 ] || grep -- "^$2" "$fs/available_filter_functions" 2>/dev/null |
 				sed 's/ .*//' | head -n 1000 ;;
+	-P|--pid)	(cd /proc && echo [0-9]*) ;;
 	-C|--cpus)	_tracemap_cpus ;;
 	-i|--instance)	echo /; ls "$fs/instances" 2>/dev/null ;;
 	--clock)	tr -d '[]' <"$fs/trace_clock" 2>/dev/null ;;
@@ -137,7 +138,7 @@ _tracemap()
 	--*=*)	last=${current%%=*} current=${current#*=} ;;
 	esac
 	case $last in
-	-o|--output|--restore)	compopt -o default 2>/dev/null; return ;;
+	-o|--output|--restore|--cgroup)	compopt -o default 2>/dev/null; return ;;
 	esac
 	[ "$verb" != report ] || case $current in
 	-*)	;;
