@@ -872,7 +872,9 @@ static void test_own_percent(void)
 	check(tracemap_wait(t, 10000) == 1);
 	check(tracemap_cpu_next(tracemap_get_cpu(t, 0), &rec) == 1);
 	check(tracemap_arm(t) == 1 && percent_now() == 25);
-	check_waits(t, 0);
+	/* On a loaded machine the looks are late. */
+	for (i = 0; i < 50 && percent_now(); i++)
+		check_waits(t, 0);
 	check(percent_now() == 0);
 	tracemap_set_wake_bytes(t, 0);
 	check(tracemap_arm(t) == 0 && percent_now() == 25);
