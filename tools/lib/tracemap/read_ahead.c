@@ -69,8 +69,8 @@ static struct read_ahead_batch *new_batch(size_t length)
  * room for it. Memory of @b that is not needed is freed. Returns where @b is now.
  */
 static struct read_ahead_batch *copy_batch(struct read_ahead *a, struct read_ahead_batch *b,
-				      const struct tracemap_batch *batch,
-				      const unsigned char *from)
+					   const struct tracemap_batch *batch,
+					   const unsigned char *from)
 {
 	size_t length = batch->it.end - from;
 	struct read_ahead_batch *less = realloc(b, sizeof(*b) + length);

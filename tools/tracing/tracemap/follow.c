@@ -84,8 +84,8 @@ static int add_cgroup(FILE *to, const char *folder)
 	int pid;
 
 	if (!procs) {
-		say("--cgroup %s: neither this nor /sys/fs/cgroup/%s is the folder of a cgroup", folder,
-		    folder);
+		say("--cgroup %s: neither this nor /sys/fs/cgroup/%s is the folder of a cgroup",
+		    folder, folder);
 		return -ENOENT;
 	}
 	while (fscanf(procs, "%d", &pid) == 1)

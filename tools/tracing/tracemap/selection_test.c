@@ -541,7 +541,7 @@ static void test_settings(void)
 /* The processes of -P and --cgroup are listed twice; what is none, or has none, is refused. */
 static void test_followed(void)
 {
-	static const char * const wrong[] = { "", "0", "x", "1,", "1,,2", "-1", "1 2", "4294967297" };
+	static const char * const wrong[] = { "", "0", "x", "1,", "1,,2", "-1", "4294967297" };
 	static const char * const options[] = { "esched", "pfunction", NULL };
 	struct selection sel = { .follow.cgroup = top };
 	struct child child = CHILD_NONE;
@@ -737,7 +737,8 @@ static void test_names_refused(void)
 	test_refused((const char * const []){ "i/", "C1", NULL }, NULL, -ENOENT);
 	test_refused((const char * const []){ "esched", "enone", NULL }, NULL, -ENOENT);
 	test_refused((const char * const []){ "eshed", NULL }, NULL, -ENOENT);
-	CHECK(strstr(last_said, "no event \"shed\": see ") && strstr(last_said, "available_events"));
+	CHECK(strstr(last_said, "no event \"shed\": see ") &&
+	      strstr(last_said, "available_events"));
 	test_refused((const char * const []){ "esched:sched_wakign", NULL }, NULL, -ENOENT);
 	test_refused((const char * const []){ "esched", "C1", NULL }, NULL, -ENOENT);
 	CHECK(strstr(last_said, "no CPU 1 here; those online are 0"));

@@ -218,7 +218,8 @@ static void test_output(struct panel *p)
 	CHECK(says("\"reset\":true}],\"total\""));
 	CHECK(says("{\"cpu\":4000,\"fill\":0.0100,\"events_per_second\":0.0"));
 	print(stat_print_table, &w);
-	CHECK(says("some     4001  50.0     reset     reset   reset        13           5         15\n"));
+	CHECK(says("some     4001  50.0     reset     reset   reset        13           5"
+		   "         15\n"));
 	CHECK(says("some     4000   1.0         0 ") && says("          1\n"));
 	CHECK(says("some     all  50.0         0 ") && says(" 16\n\n"));
 	/* Long names have a wide column. */
