@@ -240,7 +240,7 @@ static void test_notes(const struct panel *p)
 	panels[1].why = EBUSY;
 	print(stat_print_notes, &w);
 	CHECK(says("tracemap: instance some: read from per_cpu/cpuN/stats, as asked for. Fill "));
-	CHECK(says("\ntracemap: instance second: read from per_cpu/cpuN/stats: a snapshot uses the "));
+	CHECK(says("\ntracemap: instance second: read from per_cpu/cpuN/stats: a snapshot "));
 }
 
 int main(int argc, char **argv)

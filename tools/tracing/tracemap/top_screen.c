@@ -63,7 +63,8 @@ static void draw_title(struct screen *s, FILE *out, const struct top_view *v)
 		snprintf(title, sizeof(title),
 			 "tracemap top   ?: help, q: quit   by %s, sorted by %s",
 			 v->key, order_names[v->order]);
-	fprintf(out, SCREEN_REVERSE "%-*.*s%9s", s->cols - 9, s->cols > 9 ? s->cols - 9 : 0, title, clock);
+	fprintf(out, SCREEN_REVERSE "%-*.*s%9s", s->cols - 9, s->cols > 9 ? s->cols - 9 : 0,
+		title, clock);
 	screen_line_end(s);
 }
 
@@ -109,8 +110,8 @@ static void draw_counts(struct top_screen *ts, FILE *out, const struct top_view 
 	unsigned int width = spark_columns(s);
 	int rows = c->nr < v->limit ? c->nr : v->limit, room;
 
-	fprintf(out, SCREEN_BOLD "%7s %7s %6s %-*s%s", "RATE/S", "COUNT", "SHARE", width ? width + 1 : 0,
-		width ? "HISTORY" : "", v->key);
+	fprintf(out, SCREEN_BOLD "%7s %7s %6s %-*s%s", "RATE/S", "COUNT", "SHARE",
+		width ? width + 1 : 0, width ? "HISTORY" : "", v->key);
 	screen_line_end(s);
 	draw_count(s, out, v, &c->all, "(all)");
 	if (c->keyless.total)

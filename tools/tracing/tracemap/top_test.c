@@ -734,7 +734,8 @@ static void test_latency_screen(void)
 	CHECK(says("interval        1   2.00ms") && says("1 waiting") && fits(60, 40));
 	CHECK(top_key(&ts, &v, '?'));
 	draw(&ts, &v);
-	CHECK(says("this help") && says("Replaced are") && !strstr(printed, "waiting") && fits(60, 40));
+	CHECK(says("this help") && says("Replaced are") && !strstr(printed, "waiting") &&
+	      fits(60, 40));
 	CHECK(top_key(&ts, &v, 'x') && !ts.help);
 	latency_free(v.latency);
 	free(v.latency);
