@@ -111,8 +111,7 @@ struct rb_sleepers {
  * @entries: the entries in it, by slot
  * @stride: by how much the places of two generations differ, see rb_live_place()
  * @sleepers: the observers that wait, see ring_buffer_observer.c
- * @slots: the slots that describe the sub-buffers, by id; behind @entries, where there
- *	   is room up to the next page
+ * @slots: the slots that describe the sub-buffers, by id
  * @pages: the sub-buffers, by id
  */
 struct rb_live {
@@ -363,11 +362,11 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 {
 	unsigned long nr_slots = cpu_buffer->nr_pages, nr_subbufs = nr_slots + 1;
 	unsigned long size = sizeof(struct trace_live_index) +
-			     nr_slots * sizeof(struct trace_live_subbuf) +
-			     nr_subbufs * sizeof(u32);
+			     nr_slots * sizeof(struct trace_live_subbuf);
 	struct trace_live_index *index;
 	struct rb_live *live;
-	unsigned long live_size = struct_size(live, pages, nr_subbufs);
+	unsigned long live_size = struct_size(live, pages, nr_subbufs) +
+				  nr_subbufs * sizeof(*live->slots);
 
 	/* It is no reason to kill a task: as for the sub-buffers, do not try what is not there */
 	if (rb_is_persistent(cpu_buffer->buffer) || nr_slots >= U32_MAX ||
@@ -387,7 +386,7 @@ static struct rb_live *rb_live_alloc(struct ring_buffer_per_cpu *cpu_buffer)
 	live->index = index;
 	live->stride = rb_subbuf_capacity(cpu_buffer->buffer) + 1;
 	live->entries = (void *)(index + 1);
-	live->slots = (void *)(live->entries + nr_slots);
+	live->slots = (void *)&live->pages[nr_subbufs];
 	rb_live_init_index(live, size);
 	rb_sleepers_init(&live->sleepers);
 
