@@ -269,6 +269,22 @@ static int swap_buffers(struct trace_instance *ti)
 	return err ? err : instance_write(ti, PRINT_TRIGGER, "!snapshot");
 }
 
+/* READ-35: Only the reader of "trace" ends the pause. */
+TEST_F(snapshot, reading_it_does_not_end_a_pause_of_the_trace)
+{
+	int fd;
+
+	ASSERT_EQ(0, instance_write(&self->ti, "options/pause-on-trace", "1"));
+	fd = instance_file(&self->ti, "trace", O_RDONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, count_trace_lines(&self->ti, "snapshot"));
+	EXPECT_NE(0, write_events(&self->ti, 1, EVENT_LARGE));
+	close(fd);
+	EXPECT_EQ(0, write_events(&self->ti, 1, EVENT_LARGE));
+	EXPECT_EQ(1, count_trace_lines(&self->ti, "trace"));
+	ASSERT_EQ(0, instance_write(&self->ti, "options/pause-on-trace", "0"));
+}
+
 /* SNAP-15: The size of the snapshot buffer is seen once it is the other one. */
 TEST_F(snapshot, it_shrinks_with_the_buffer)
 {
