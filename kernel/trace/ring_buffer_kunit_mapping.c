@@ -440,6 +440,7 @@ static void live_index_stays_until_the_size_is_another(struct kunit *test)
 	generation = rbt_index(observer)->commit_generation;
 	ring_buffer_observer_free(observer);
 
+	KUNIT_EXPECT_EQ(test, 1U, rbt_consume_many(rbt, 2));
 	rbt_unmap(rbt);
 	data = rbt->subbuf - RBT_HEADER;
 	KUNIT_EXPECT_LE(test, 0, ring_buffer_resize(rbt->buffer, (mapped + 1) * data, rbt->cpu));
@@ -448,7 +449,8 @@ static void live_index_stays_until_the_size_is_another(struct kunit *test)
 	KUNIT_EXPECT_LT(test, generation + mapped, rbt_index(observer)->first);
 	KUNIT_EXPECT_EQ(test, rbt_index(observer)->first,
 			rbt_index(observer)->commit_generation);
-	/* What was written before it counts, and the newest of it is to be seen */
+	/* What was written and read before it counts, and the newest of it is to be seen */
+	KUNIT_EXPECT_EQ(test, 2ULL, rbt_index(observer)->read);
 	KUNIT_EXPECT_EQ(test, 1ULL * rbt_per_subbuf(rbt, 100), rbt_newest(observer)->before);
 	KUNIT_EXPECT_LT(test, 0U, rbt_commit(observer));
 	ring_buffer_observer_free(observer);
