@@ -239,8 +239,8 @@ of_each_patch()
 
 builds_only() { (load_arch "$1"; ((only_built))); }
 
-# What failed is said with its reasons, and once more at the end: whoever looks at the last
-# lines alone sees it, too.
+# This prints each test that failed with its reasons, and its name once more right above the
+# total: a reader who has only the last lines needs it there.
 summary()
 {
 	[ ! -s "$work/left_out" ] || echo "# not run, as its time was up: $(xargs <"$work/left_out")"
