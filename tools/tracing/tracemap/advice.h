@@ -6,6 +6,7 @@
 #ifndef _TRACEMAP_ADVICE_H
 #define _TRACEMAP_ADVICE_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 /* What was being done when an errno occurred */
@@ -28,6 +29,13 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int complain(enum advice_about about, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Print that there is not enough memory. */
+static inline int no_memory(void)
+{
+	say("not enough memory");
+	return -ENOMEM;
+}
 
 /* What @error means and what to do about it; NULL where strerror() says everything. */
 const char *advice(enum advice_about about, int error);

@@ -24,7 +24,6 @@
 #include "advice.h"
 #include "cleanup.h"
 #include "clock.h"
-#include "read_file.h"
 #include "text_file.h"
 #include "trace_dat.h"
 #include "write_all.h"

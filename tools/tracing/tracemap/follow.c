@@ -13,12 +13,6 @@
 #include "follow.h"
 #include "values.h"
 
-static int no_memory(void)
-{
-	say("not enough memory");
-	return -ENOMEM;
-}
-
 int follow_pids(void *to, const char *list)
 {
 	struct follow *follow = to;

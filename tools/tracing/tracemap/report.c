@@ -570,10 +570,8 @@ static int select_cpus(struct report *r)
 	r->nr_cpus = tep_get_cpus(tracecmd_get_tep(r->buffer));
 	r->last = calloc(r->nr_cpus + 1, sizeof(*r->last));
 	r->chosen = calloc(r->nr_cpus + 1, sizeof(*r->chosen));
-	if (!r->last || !r->chosen) {
-		say("not enough memory");
-		return -ENOMEM;
-	}
+	if (!r->last || !r->chosen)
+		return no_memory();
 	for (unsigned int i = 0; i < sel->nr_cpus; i++) {
 		if (sel->cpus[i] < r->nr_cpus)
 			continue;
@@ -638,10 +636,8 @@ static int prepare_output(struct report *r, const char *clock)
 {
 	int ret;
 
-	if (r->opt.folded && folded_new(&r->folded, r->decoder, r->nr_cpus)) {
-		say("not enough memory");
-		return -ENOMEM;
-	}
+	if (r->opt.folded && folded_new(&r->folded, r->decoder, r->nr_cpus))
+		return no_memory();
 	if (!r->opt.perfetto)
 		return 0;
 	if (clock && !clock_counts_ns(clock))
@@ -713,9 +709,7 @@ static int select_all(struct report *r, const char *clock)
 
 	if (!ret)
 		ret = select_events(r);
-	if (ret == -ENOMEM)
-		say("not enough memory");
-	return ret;
+	return ret == -ENOMEM ? no_memory() : ret;
 }
 
 static int find_file(struct report *r)
@@ -820,10 +814,8 @@ static int add_task(void *to, const char *task)
 	struct options *opt = to;
 	struct task *tasks = realloc(opt->tasks, (opt->nr_tasks + 1) * sizeof(*tasks));
 
-	if (!tasks) {
-		say("not enough memory");
-		return -ENOMEM;
-	}
+	if (!tasks)
+		return no_memory();
 	opt->tasks = tasks;
 	tasks[opt->nr_tasks++] = (struct task){ .name = task };
 	return 0;

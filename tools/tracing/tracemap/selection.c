@@ -27,12 +27,6 @@
 
 /* ---- Options ---- */
 
-static int no_memory(void)
-{
-	say("not enough memory");
-	return -ENOMEM;
-}
-
 int selection_event(void *to, const char *name)
 {
 	struct selection *sel = to;
